@@ -1,0 +1,21 @@
+//! What the programs around a tool call share: the wire protocol, the table of tools, and what a client needs.
+//!
+//! `wire` and `tools` do no I/O, and nothing in them grows beyond a limit that it names; the launcher uses them on every
+//! platform. The rest is Linux's own and belongs to the programs in the agent's container. This library depends on
+//! nothing, never on the launcher.
+
+pub mod tools;
+pub mod wire;
+
+#[cfg(target_os = "linux")]
+pub mod error;
+#[cfg(target_os = "linux")]
+pub mod proxy;
+#[cfg(target_os = "linux")]
+pub mod settings;
+#[cfg(target_os = "linux")]
+pub mod socket;
+#[cfg(target_os = "linux")]
+pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod tree;

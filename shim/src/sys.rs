@@ -1,0 +1,345 @@
+//! The C calls that std lacks, each behind a safe function: the shim's only unsafe code.
+//!
+//! The declarations follow Linux's ABI on 64-bit little-endian machines, where musl and glibc agree with the kernel
+//! (`size_t` lengths in `msghdr`, a 128-byte `sigset_t`). Nothing here decides anything.
+
+#![expect(unsafe_code, reason = "descriptor passing, signal masks and terminal modes have no safe std API")]
+
+use std::{
+    ffi::{c_char, c_int, c_ulong, c_void},
+    fs::File,
+    io::{self, Read},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        unix::net::UnixStream,
+    },
+    process, ptr,
+    time::Duration,
+};
+
+use crate::wire::exec::CStrings;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+compile_error!("the shim runs on 64-bit little-endian Linux");
+
+pub const SIGHUP: i32 = 1;
+pub const SIGINT: i32 = 2;
+pub const SIGQUIT: i32 = 3;
+pub const SIGUSR1: i32 = 10;
+pub const SIGUSR2: i32 = 12;
+pub const SIGPIPE: i32 = 13;
+pub const SIGTERM: i32 = 15;
+pub const SIGCHLD: i32 = 17;
+pub const SIGCONT: i32 = 18;
+pub const SIGSTOP: i32 = 19;
+pub const SIGTSTP: i32 = 20;
+pub const SIGWINCH: i32 = 28;
+pub const SIGKILL: i32 = 9;
+
+#[repr(C)]
+struct IoVec {
+    base: *const c_void,
+    length: usize,
+}
+
+#[repr(C)]
+struct MessageHeader {
+    name: *const c_void,
+    name_length: u32,
+    vector: *const IoVec,
+    vector_length: usize,
+    control: *const c_void,
+    control_length: usize,
+    flags: c_int,
+}
+
+/// A control message that carries three descriptors (cmsg(3)).
+#[repr(C)]
+struct Rights {
+    length: usize,
+    level: c_int,
+    kind: c_int,
+    descriptors: [c_int; 3],
+}
+
+#[repr(C)]
+struct PollFd {
+    fd: c_int,
+    events: i16,
+    revents: i16,
+}
+
+type SignalSet = [u64; 16];
+
+unsafe extern "C" {
+    fn sendmsg(socket: c_int, message: *const MessageHeader, flags: c_int) -> isize;
+    fn getsockopt(socket: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut u32) -> c_int;
+    fn poll(fds: *mut PollFd, count: c_ulong, timeout: c_int) -> c_int;
+    fn sigprocmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
+    fn signalfd(fd: c_int, set: *const SignalSet, flags: c_int) -> c_int;
+    fn sigaction(signal: c_int, new: *const c_void, old: *mut c_void) -> c_int;
+    fn signal(signal: c_int, handler: usize) -> usize;
+    fn kill(pid: c_int, signal: c_int) -> c_int;
+    fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn setrlimit(resource: c_int, limit: *const [u64; 2]) -> c_int;
+    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
+    fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> c_int;
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
+}
+
+/// Sends `bytes` with descriptors 0, 1 and 2 attached to the first of them; says how many bytes went.
+///
+/// # Errors
+/// What sendmsg(2) says; `WouldBlock` instead of waiting.
+pub fn send_with_standard_descriptors(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+    const MSG_DONTWAIT: c_int = 0x40;
+    const MSG_NOSIGNAL: c_int = 0x4000;
+    let vector = IoVec { base: bytes.as_ptr().cast(), length: bytes.len() };
+    // SOL_SOCKET and SCM_RIGHTS are both 1; the length is the header's 16 bytes and three descriptors of 4.
+    let rights = Rights { length: 28, level: 1, kind: 1, descriptors: [0, 1, 2] };
+    let message = MessageHeader {
+        name: ptr::null(),
+        name_length: 0,
+        vector: &raw const vector,
+        vector_length: 1,
+        control: (&raw const rights).cast(),
+        control_length: size_of::<Rights>(),
+        flags: 0,
+    };
+    // SAFETY: every pointer in `message` leads to a local that outlives the call, with its true length beside it.
+    let sent = unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_DONTWAIT | MSG_NOSIGNAL) };
+    usize::try_from(sent).map_err(|_negative| io::Error::last_os_error())
+}
+
+/// The user at the other end of a Unix socket (unix(7), SO_PEERCRED). The process id beside it is 0 when the peer lives
+/// in another container, so only the user is of any use.
+pub fn peer_uid(socket: impl AsFd) -> Option<u32> {
+    const SOL_SOCKET: c_int = 1;
+    const SO_PEERCRED: c_int = 17;
+    let mut credentials = [0u32; 3];
+    let mut length = 12;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
+    let done = unsafe { getsockopt(socket, SOL_SOCKET, SO_PEERCRED, credentials.as_mut_ptr().cast(), &raw mut length) };
+    (done == 0 && length == 12).then_some(credentials[1])
+}
+
+/// What a descriptor is waited for.
+#[derive(Debug, Clone, Copy)]
+pub enum Want {
+    Read,
+    Write,
+    Nothing,
+}
+
+/// Waits until one of the descriptors is ready (or has an error, or hung up); says which are. None of them when the
+/// time is up. A signal that is not blocked only makes it wait again.
+pub fn wait<const N: usize>(on: [(BorrowedFd<'_>, Want); N], limit: Option<Duration>) -> io::Result<[bool; N]> {
+    let mut fds = on.map(|(fd, want)| {
+        let events = match want {
+            Want::Read => 1,
+            Want::Write => 4,
+            Want::Nothing => 0,
+        };
+        // A negative descriptor is passed over by poll(2), error states included.
+        let fd = if events == 0 { -1 } else { fd.as_raw_fd() };
+        PollFd { fd, events, revents: 0 }
+    });
+    let timeout = limit.map_or(-1, |limit| c_int::try_from(limit.as_millis()).unwrap_or(c_int::MAX));
+    loop {
+        // SAFETY: `fds` is a live array of exactly N entries.
+        let ready = unsafe { poll(fds.as_mut_ptr(), N as c_ulong, timeout) };
+        if ready >= 0 {
+            return Ok(fds.map(|fd| fd.revents != 0));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Signals that were blocked and are read like a file, so that nothing ever runs in signal context.
+#[derive(Debug)]
+pub struct Signals(File);
+
+/// One signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Signal {
+    pub number: i32,
+    /// Sent by the kernel, as a terminal does to its whole foreground group, not by a process to us alone.
+    pub from_kernel: bool,
+}
+
+impl Signals {
+    /// Blocks these signals and collects them from now on.
+    pub fn collect(numbers: impl Iterator<Item = i32>) -> io::Result<Self> {
+        const SIG_BLOCK: c_int = 0;
+        const SFD_CLOEXEC_NONBLOCK: c_int = 0o2_000_000 | 0o4000;
+        let set = set_of(numbers);
+        // SAFETY: `set` is a whole sigset_t; a null `old` asks for nothing back.
+        check(unsafe { sigprocmask(SIG_BLOCK, &raw const set, ptr::null_mut()) })?;
+        // SAFETY: as above; -1 asks for a new descriptor.
+        let fd = check(unsafe { signalfd(-1, &raw const set, SFD_CLOEXEC_NONBLOCK) })?;
+        // SAFETY: signalfd has just made this descriptor and nobody else knows it.
+        Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    /// The next signal that has come, if any.
+    pub fn next(&self) -> Option<Signal> {
+        const SI_KERNEL: i32 = 0x80;
+        let mut info = [0u8; 128];
+        (&self.0).read_exact(&mut info).ok()?;
+        let word = |at: usize| i32::from_le_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
+        Some(Signal { number: word(0), from_kernel: word(8) == SI_KERNEL })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Whether this process was started with the signal ignored, as nohup(1) does.
+pub fn is_ignored(number: i32) -> bool {
+    const SIG_IGN: usize = 1;
+    // A sigaction is 152 bytes on both libraries and starts with the handler.
+    let mut old = [0usize; 32];
+    // SAFETY: a null `new` changes nothing, and `old` is larger than what is written.
+    let done = unsafe { sigaction(number, ptr::null(), old.as_mut_ptr().cast()) };
+    done == 0 && old[0] == SIG_IGN
+}
+
+/// Ends this process by a signal, without a core file of it: the caller sees what happened to the tool. Comes back only
+/// where the kernel does not deliver it, as in a container's first process.
+pub fn die_by(number: i32) {
+    const RLIMIT_CORE: c_int = 4;
+    const SIG_DFL: usize = 0;
+    let none = [0, 0];
+    // SAFETY: `none` is a whole rlimit.
+    unsafe { setrlimit(RLIMIT_CORE, &raw const none) };
+    // SAFETY: restoring a default handler touches no memory of ours.
+    unsafe { signal(number, SIG_DFL) };
+    send(process::id(), number);
+    // The signal is delivered here at the latest.
+    unblock([number].into_iter());
+}
+
+/// Becomes another program; its path is the first of `argv`. Comes back only with the reason why not.
+pub fn exec(argv: &CStrings, envp: &CStrings) -> io::Error {
+    const SIG_DFL: usize = 0;
+    // std ignores SIGPIPE for itself; a program that is started expects the default.
+    // SAFETY: restoring a default handler touches no memory of ours.
+    unsafe { signal(SIGPIPE, SIG_DFL) };
+    let (argv, envp) = (pointers(argv), pointers(envp));
+    // SAFETY: both lists hold pointers to NUL-ended strings and end with a null pointer; the strings live in the
+    // caller's `CStrings`, and the first of `argv` is the path.
+    unsafe { execve(argv.first().copied().unwrap_or(ptr::null()), argv.as_ptr(), envp.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+fn pointers(strings: &CStrings) -> Vec<*const c_char> {
+    strings.iter().map(|string| string.as_ptr().cast()).chain([ptr::null()]).collect()
+}
+
+/// Sends a signal to one process; that it may be gone already is no error.
+pub fn send(pid: u32, number: i32) {
+    if let Ok(pid) = c_int::try_from(pid) {
+        // SAFETY: kill(2) takes two numbers.
+        unsafe { kill(pid, number) };
+    }
+}
+
+/// Sends a signal to a whole process group, named by its first process.
+pub fn send_to_group(leader: u32, number: i32) {
+    if let Ok(group) = c_int::try_from(leader) {
+        // SAFETY: kill(2) takes two numbers; a negative one means the group.
+        unsafe { kill(-group, number) };
+    }
+}
+
+/// Lets these signals act again.
+pub fn unblock(numbers: impl Iterator<Item = i32>) {
+    const SIG_UNBLOCK: c_int = 1;
+    let set = set_of(numbers);
+    // SAFETY: `set` is a whole sigset_t; a null `old` asks for nothing back.
+    unsafe { sigprocmask(SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
+}
+
+/// Makes orphans among the descendants children of this process instead of the system's first one.
+pub fn become_subreaper() {
+    const PR_SET_CHILD_SUBREAPER: c_int = 36;
+    // SAFETY: prctl(2) takes numbers; where the kernel refuses, only daemons of a tree escape the last clean-up.
+    unsafe { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Code(u8),
+    Signal(i32),
+}
+
+/// Takes one ended child off the list: its process id and its end. None when no child has ended.
+pub fn reap() -> Option<(u32, Ended)> {
+    const WNOHANG: c_int = 1;
+    let mut status = 0;
+    // SAFETY: `status` outlives the call.
+    let pid = unsafe { waitpid(-1, &raw mut status, WNOHANG) };
+    let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
+    let [low, code, ..] = status.to_le_bytes();
+    let signal = i32::from(low & 0x7f);
+    Some((pid, if signal == 0 { Ended::Code(code) } else { Ended::Signal(signal) }))
+}
+
+/// A terminal's modes, to put them back when a tool died with the terminal in its own.
+#[derive(Debug)]
+pub struct TerminalModes {
+    fd: RawFd,
+    modes: [u8; 64],
+}
+
+impl TerminalModes {
+    /// None when standard input is no terminal.
+    pub fn of_stdin() -> Option<Self> {
+        const TCGETS: c_ulong = 0x5401;
+        let mut modes = [0u8; 64];
+        // SAFETY: the kernel writes its 36-byte termios into the 64 bytes.
+        let done = unsafe { ioctl(0, TCGETS, modes.as_mut_ptr()) };
+        (done == 0).then_some(Self { fd: 0, modes })
+    }
+
+    /// Puts the modes back. A process in the background must leave the terminal alone.
+    pub fn restore(&mut self) {
+        const TCSETSW: c_ulong = 0x5403;
+        const TIOCGPGRP: c_ulong = 0x540f;
+        let mut foreground: c_int = 0;
+        // SAFETY: the kernel writes one int.
+        let known = unsafe { ioctl(self.fd, TIOCGPGRP, &raw mut foreground) } == 0;
+        if known && foreground == process_group() {
+            // SAFETY: the kernel reads its 36-byte termios, which it wrote there itself.
+            unsafe { ioctl(self.fd, TCSETSW, self.modes.as_mut_ptr()) };
+        }
+    }
+}
+
+fn process_group() -> c_int {
+    unsafe extern "C" {
+        fn getpgrp() -> c_int;
+    }
+    // SAFETY: getpgrp(2) takes nothing and cannot fail.
+    unsafe { getpgrp() }
+}
+
+fn set_of(numbers: impl Iterator<Item = i32>) -> SignalSet {
+    let mut set = [0; 16];
+    for number in numbers {
+        set[0] |= 1 << (number - 1);
+    }
+    set
+}
+
+fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

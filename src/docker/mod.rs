@@ -1,0 +1,158 @@
+//! The only place that runs the docker command line.
+//!
+//! Argument vectors, never a shell. Secrets are never arguments: a variable's value travels in the environment of the
+//! docker client (`-e NAME`), everything else on standard input. Any program that understands docker's words will do.
+
+mod run;
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+pub(crate) use self::run::{Env, Mount, Network, RunSpec, Volume};
+use crate::error::Error;
+
+/// A docker-compatible program.
+#[derive(Debug, Clone)]
+pub(crate) struct Docker {
+    program: OsString,
+}
+
+impl Docker {
+    /// The program named by `AIFO_CODER_DOCKER`, else `docker` from PATH.
+    ///
+    /// # Errors
+    /// [`Error::DockerMissing`].
+    pub(crate) fn find(named: Option<OsString>) -> Result<Self, Error> {
+        let program = named.unwrap_or_else(|| OsString::from("docker"));
+        if is_there(&program) { Ok(Self { program }) } else { Err(Error::DockerMissing(program)) }
+    }
+
+    /// A command of it, without arguments.
+    pub(crate) fn command(&self) -> Command {
+        Command::new(&self.program)
+    }
+
+    /// `docker run` as specified; the values of variables go into its environment.
+    pub(crate) fn run(&self, spec: &RunSpec) -> Command {
+        let mut command = self.command();
+        command.args(spec.argv());
+        command.envs(spec.env.iter().filter_map(Env::value_for_client));
+        command
+    }
+
+    /// Runs it to its end and returns what it printed, without the last line end.
+    ///
+    /// # Errors
+    /// [`Error::DockerNotRunning`], [`Error::DockerDenied`], or [`Error::Docker`] with its last words.
+    pub(crate) fn capture<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, Error> {
+        let output = self.command().args(args).stdin(Stdio::null()).output();
+        let output = output.map_err(|cause| Error::Start(self.program.clone(), cause))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+        }
+        let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+        Err(classify(&words.join(" "), &String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// Runs it with `input` on its standard input.
+    ///
+    /// # Errors
+    /// As [`Docker::capture`].
+    pub(crate) fn feed(&self, args: &[String], input: &[u8]) -> Result<String, Error> {
+        let start = |cause| Error::Start(self.program.clone(), cause);
+        let mut child = self
+            .command()
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(start)?;
+        // When it ends before it has read everything, its own words say why.
+        let fed = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
+        let output = child.wait_with_output().map_err(start)?;
+        match fed {
+            Ok(()) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
+            _ => Err(classify(&args.join(" "), &String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    /// The daemon's platform as `os/arch`; the cheapest question that it has to answer.
+    ///
+    /// # Errors
+    /// As [`Docker::capture`].
+    pub(crate) fn platform(&self) -> Result<String, Error> {
+        self.capture(&["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"])
+    }
+
+    /// Which of these images are not there.
+    ///
+    /// # Errors
+    /// As [`Docker::capture`], a missing image aside.
+    pub(crate) fn missing_images(&self, images: &[&str]) -> Result<Vec<String>, Error> {
+        let inspect = |images: &[&str]| self.capture(&[&["image", "inspect", "--format", "{{.Id}}"], images].concat());
+        if inspect(images).is_ok() {
+            return Ok(Vec::new());
+        }
+        let mut missing = Vec::new();
+        for image in images {
+            match inspect(&[image]) {
+                Ok(_) => {}
+                Err(Error::Docker { said, .. }) if said.to_ascii_lowercase().contains("no such image") => {
+                    missing.push((*image).to_owned());
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(missing)
+    }
+}
+
+/// Makes one of three sentences of a failed call, or passes on its last words.
+pub(crate) fn classify(command: &str, stderr: &str) -> Error {
+    let has = |part: &str| stderr.contains(part);
+    if has("permission denied while trying to connect") || has("connect: permission denied") {
+        Error::DockerDenied
+    } else if has("Cannot connect to the Docker daemon") || has("Is the docker daemon running") {
+        Error::DockerNotRunning
+    } else {
+        let noise = |line: &&str| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with("Run 'docker") && !line.starts_with("See 'docker")
+        };
+        let said = stderr.lines().rfind(noise).unwrap_or("it said nothing").trim();
+        let said = said.strip_prefix("docker: ").unwrap_or(said);
+        Error::Docker { command: command.to_owned(), said: said.to_owned() }
+    }
+}
+
+fn is_there(program: &OsStr) -> bool {
+    let path = PathBuf::from(program);
+    if path.components().count() > 1 {
+        return path.is_file();
+    }
+    env::var_os("PATH").is_some_and(|paths| env::split_paths(&paths).any(|folder| folder.join(&path).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_not_running_and_denied_are_three_sentences() {
+        let sentence = |stderr: &str| classify("version", stderr).to_string();
+        let down = sentence("Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?");
+        let denied = sentence("permission denied while trying to connect to the Docker daemon socket at unix:///x");
+        let other =
+            sentence("docker: Error response from daemon: boom.\n\nRun 'docker run --help' for more information");
+        assert_eq!(other, "`docker version` failed: Error response from daemon: boom.");
+        let missing = Docker::find(Some("/nowhere/docker".into())).unwrap_err().to_string();
+        let all = [down, denied, other, missing];
+        assert!((0..4).all(|one| (0..one).all(|two| all[one] != all[two])), "{all:?}");
+    }
+}

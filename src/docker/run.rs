@@ -1,0 +1,206 @@
+//! What a container is to be, and the `docker run` arguments that say so. Pure.
+
+use std::{ffi::OsString, path::PathBuf};
+
+/// A container.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RunSpec {
+    pub(crate) name: String,
+    pub(crate) labels: Vec<(String, String)>,
+    pub(crate) image: String,
+    /// The program that stands in for the image's entrypoint.
+    pub(crate) entrypoint: String,
+    pub(crate) args: Vec<OsString>,
+    /// `uid:gid`.
+    pub(crate) user: String,
+    pub(crate) network: Network,
+    /// Another container whose volumes are mounted at the same places.
+    pub(crate) volumes_from: Option<String>,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) mounts: Vec<Mount>,
+    /// Folders in memory, writable for everybody.
+    pub(crate) tmpfs: Vec<String>,
+    pub(crate) env: Vec<Env>,
+    pub(crate) workdir: Option<String>,
+    pub(crate) tty: bool,
+    pub(crate) read_only: bool,
+    pub(crate) pids: u32,
+    pub(crate) memory: Option<String>,
+    /// SELinux level that all containers of a session share, so that descriptors can pass between them.
+    pub(crate) selinux_level: String,
+}
+
+/// Where a container's network namespace comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// Its own, in the named network.
+    Own { network: String, hostname: String },
+    /// That of another container.
+    Of(String),
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::Own { network: "none".to_owned(), hostname: String::new() }
+    }
+}
+
+/// A docker volume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Volume {
+    /// Anonymous volumes are removed with the last container that uses them.
+    pub(crate) name: Option<String>,
+    pub(crate) target: &'static str,
+    pub(crate) read_only: bool,
+    pub(crate) label: Option<(String, String)>,
+}
+
+/// A host folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub(crate) source: PathBuf,
+    pub(crate) target: String,
+    pub(crate) read_only: bool,
+}
+
+/// A variable of the container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Env {
+    /// Shown in argv.
+    Plain(String, String),
+    /// Its value travels in the docker client's environment.
+    Secret(String, String),
+    /// As it is in this process's environment, which the docker client inherits.
+    Inherited(String),
+}
+
+impl Env {
+    pub(super) fn value_for_client(&self) -> Option<(&str, &str)> {
+        if let Self::Secret(name, value) = self { Some((name, value)) } else { None }
+    }
+
+    fn argument(&self) -> String {
+        match self {
+            Self::Plain(name, value) => format!("{name}={value}"),
+            Self::Secret(name, _) | Self::Inherited(name) => name.clone(),
+        }
+    }
+}
+
+impl RunSpec {
+    /// The arguments behind `docker`. Nothing in them is secret.
+    pub(crate) fn argv(&self) -> Vec<OsString> {
+        let mut argv = Argv::default();
+        argv.words(&["run", "--rm", "--interactive"]);
+        if self.tty {
+            argv.word("--tty");
+        }
+        argv.option("--name", &self.name);
+        self.labels.iter().for_each(|(name, value)| argv.option("--label", &format!("{name}={value}")));
+        argv.words(&["--pull", "never", "--log-driver", "none", "--stop-timeout", "1"]);
+        match &self.network {
+            Network::Own { network, hostname } => {
+                argv.option("--network", network);
+                argv.option("--hostname", hostname);
+            }
+            Network::Of(container) => argv.option("--network", &format!("container:{container}")),
+        }
+        self.harden(&mut argv);
+        self.volumes_from.iter().for_each(|container| argv.option("--volumes-from", container));
+        self.volumes.iter().for_each(|volume| argv.option("--mount", &volume.argument()));
+        self.mounts.iter().for_each(|mount| argv.option("--mount", &mount.argument()));
+        self.tmpfs.iter().for_each(|place| argv.option("--tmpfs", &format!("{place}:rw,exec,nosuid,nodev,mode=1777")));
+        self.workdir.iter().for_each(|place| argv.option("--workdir", place));
+        self.env.iter().for_each(|variable| argv.option("--env", &variable.argument()));
+        argv.option("--entrypoint", &self.entrypoint);
+        argv.word(&self.image);
+        argv.0.extend(self.args.iter().cloned());
+        argv.0
+    }
+
+    /// What no container of ours goes without.
+    fn harden(&self, argv: &mut Argv) {
+        argv.option("--user", &self.user);
+        argv.words(&["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]);
+        argv.option("--security-opt", &format!("label=level:{}", self.selinux_level));
+        argv.option("--pids-limit", &self.pids.to_string());
+        self.memory.iter().for_each(|memory| argv.option("--memory", memory));
+        if self.read_only {
+            argv.word("--read-only");
+        }
+    }
+}
+
+impl Volume {
+    fn argument(&self) -> String {
+        let mut fields = vec!["type=volume".to_owned(), format!("target={}", self.target)];
+        fields.extend(self.name.iter().map(|name| format!("source={name}")));
+        fields.extend(self.label.iter().map(|(name, value)| format!("volume-label={name}={value}")));
+        fields.extend(self.read_only.then(|| "readonly".to_owned()));
+        fields.join(",")
+    }
+}
+
+impl Mount {
+    /// Docker reads the fields of `--mount` as a line of CSV, so a path with commas, quotes or line ends is quoted.
+    fn argument(&self) -> String {
+        let source = format!("source={}", self.source.display());
+        let source =
+            if source.contains([',', '"', '\n']) { format!("\"{}\"", source.replace('"', "\"\"")) } else { source };
+        let read_only = if self.read_only { ",readonly" } else { "" };
+        format!("type=bind,{source},target={}{read_only}", self.target)
+    }
+}
+
+#[derive(Default)]
+struct Argv(Vec<OsString>);
+
+impl Argv {
+    fn word(&mut self, word: &str) {
+        self.0.push(word.into());
+    }
+
+    fn words(&mut self, words: &[&str]) {
+        words.iter().for_each(|word| self.word(word));
+    }
+
+    fn option(&mut self, name: &str, value: &str) {
+        self.words(&[name, value]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bind(source: &str) -> String {
+        Mount { source: source.into(), target: "/workspace".into(), read_only: false }.argument()
+    }
+
+    #[test]
+    fn t52_any_workspace_path_is_one_field() {
+        assert_eq!(bind("/a b:c"), "type=bind,source=/a b:c,target=/workspace");
+        assert_eq!(bind("/a,b"), "type=bind,\"source=/a,b\",target=/workspace");
+        assert_eq!(bind("/a\"b\n"), "type=bind,\"source=/a\"\"b\n\",target=/workspace");
+        assert_eq!(bind("/-ü"), "type=bind,source=/-ü,target=/workspace");
+    }
+
+    #[test]
+    fn every_container_is_hardened_and_shows_no_secret() {
+        let spec = RunSpec {
+            image: "image".into(),
+            env: vec![Env::Secret("AIFO_TOOLEEXEC_TOKEN".into(), "hidden".into()), Env::Plain("A".into(), "b".into())],
+            args: vec!["--".into(), "--tty".into()],
+            ..RunSpec::default()
+        };
+        let argv: Vec<String> = spec.argv().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let line = argv.join(" ");
+        for part in
+            ["--rm", "--cap-drop ALL", "no-new-privileges", "--pids-limit", "--env AIFO_TOOLEEXEC_TOKEN --env A=b"]
+        {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+        assert!(!line.contains("hidden"));
+        assert!(line.ends_with("image -- --tty"));
+    }
+}

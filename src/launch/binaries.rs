@@ -1,0 +1,143 @@
+//! The three static programs that go into containers: where they are, whether they fit, and the image made of them.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use aifo_shim::tools;
+
+use super::tar::Tar;
+use crate::{digest::sha256, error::Error};
+
+/// The user that the proxy runs as: neither root nor the session's, so that the folder of the sockets is nobody else's
+/// to write.
+pub(crate) const PROXY_UID: u32 = 65532;
+
+const NAMES: [&str; 3] = ["aifo-coder", "aifo-shim", "aifo-entrypoint"];
+
+/// The folder that holds them, for one architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Binaries {
+    pub(crate) folder: PathBuf,
+}
+
+impl Binaries {
+    /// Finds those for a daemon's architecture (`amd64`, `arm64`): in the folder that the user named, or beside the
+    /// launcher, as `cargo xtask build` and our archives lay them out.
+    ///
+    /// # Errors
+    /// [`Error::NoBinaries`].
+    pub(crate) fn find(named: Option<&Path>, arch: &str) -> Result<Self, Error> {
+        let linux = format!("linux-{arch}");
+        let own = env::current_exe().unwrap_or_default();
+        let beside = own.parent().unwrap_or(Path::new("."));
+        let places: Vec<PathBuf> = match named {
+            Some(folder) => vec![folder.join(&linux), folder.to_owned()],
+            None => vec![
+                beside.to_owned(),
+                beside.join(&linux),
+                beside.with_file_name(&linux),
+                beside.with_file_name("dist").join(&linux),
+            ],
+        };
+        let fits = |folder: &PathBuf| NAMES.iter().all(|name| is_static(&folder.join(name), arch));
+        let found = places.iter().find(|place| fits(place)).cloned();
+        found.map(|folder| Self { folder }).ok_or(Error::NoBinaries { linux, places })
+    }
+
+    /// # Errors
+    /// [`Error::Read`].
+    pub(crate) fn read(&self) -> Result<SessionImage, Error> {
+        let mut tar = Tar::default();
+        for folder in ["opt/", "opt/aifo/", "opt/aifo/bin/", "run/"] {
+            tar.folder(folder, 0o755, 0);
+        }
+        for name in NAMES {
+            let path = self.folder.join(name);
+            let content = fs::read(&path).map_err(|cause| Error::Read(path, cause))?;
+            tar.program(&format!("opt/aifo/bin/{name}"), &content);
+        }
+        for tool in tools::names().chain(["env"]) {
+            tar.link(&format!("opt/aifo/bin/{tool}"), "aifo-shim");
+        }
+        tar.folder("run/aifo/", 0o755, PROXY_UID);
+        tar.folder("tmp/", 0o1777, 0);
+        let archive = tar.finish();
+        let digest = sha256(&archive).chars().take(16).collect();
+        Ok(SessionImage { archive, digest })
+    }
+}
+
+/// What the proxy's image holds: the programs, the links of all tools, and the folders that a session's volumes are made
+/// of. The whole image of the proxy; its copy in a volume is `/opt/aifo/bin` everywhere else.
+#[derive(Debug)]
+pub(crate) struct SessionImage {
+    pub(crate) archive: Vec<u8>,
+    pub(crate) digest: String,
+}
+
+impl SessionImage {
+    pub(crate) fn reference(&self) -> String {
+        format!("aifo-coder-session:{}", self.digest)
+    }
+
+    pub(crate) fn volume(&self) -> String {
+        format!("aifo-bin-{}", self.digest)
+    }
+}
+
+/// Whether a file is a program for this architecture that needs no loader (ELF, no PT_INTERP segment).
+fn is_static(path: &Path, arch: &str) -> bool {
+    let Ok(program) = fs::read(path) else { return false };
+    let machine = match arch {
+        "amd64" => 62,
+        "arm64" => 183,
+        _ => return false,
+    };
+    elf_machine(&program) == Some(machine) && !has_interpreter(&program)
+}
+
+fn elf_machine(program: &[u8]) -> Option<u16> {
+    // 64 bits, little-endian.
+    program.starts_with(b"\x7fELF\x02\x01").then(|| number::<2>(program, 18))?.and_then(|value| value.try_into().ok())
+}
+
+fn has_interpreter(program: &[u8]) -> bool {
+    const PT_INTERP: u64 = 3;
+    let table = || Some((number::<8>(program, 32)?, number::<2>(program, 54)?, number::<2>(program, 56)?));
+    let Some((start, size, count)) = table() else { return true };
+    (0..count).any(|segment| {
+        let at = usize::try_from(start + segment * size).unwrap_or(usize::MAX);
+        number::<4>(program, at).is_none_or(|kind| kind == PT_INTERP)
+    })
+}
+
+/// A little-endian number of so many bytes.
+fn number<const BYTES: usize>(program: &[u8], at: usize) -> Option<u64> {
+    let bytes: &[u8; BYTES] = program.get(at..)?.first_chunk()?;
+    Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf(machine: u8, segment: u8) -> Vec<u8> {
+        let mut program = vec![0; 120];
+        program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        program[18] = machine;
+        (program[32], program[54], program[56]) = (64, 56, 1);
+        program[64] = segment;
+        program
+    }
+
+    #[test]
+    fn a_static_program_of_the_right_machine_is_told_from_others() {
+        assert_eq!(elf_machine(&elf(62, 1)), Some(62));
+        assert!(!has_interpreter(&elf(62, 1)));
+        assert!(has_interpreter(&elf(62, 3)));
+        assert!(has_interpreter(&elf(62, 1)[..66]), "cut short");
+        assert_eq!(elf_machine(b"#!/bin/sh\n"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! A session of plain processes: the same proxy, execd and shim on this host, without any isolation.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::{DirBuilderExt, symlink},
+    path::PathBuf,
+    process::Command,
+};
+
+use aifo_shim::tools;
+
+use super::{
+    binaries::Binaries,
+    pod::{CA_VARIABLES, Request},
+    session::{Identity, Parts},
+};
+use crate::{
+    config::Config,
+    control::{ProxySettings, SidecarSettings},
+    error::Error,
+};
+
+/// The folder of a local session: sockets and links. It disappears with the proxy, or with this value.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    fn make(identity: &Identity, extra: &[(String, String)], binaries: &Binaries) -> Result<Self, Error> {
+        let path = std::env::temp_dir().join(format!("aifo-{}", identity.id));
+        let failed = |cause| Error::Write(path.clone(), cause);
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        let folder = Self(path.clone());
+        fs::create_dir(path.join("bin")).map_err(failed)?;
+        let shim = binaries.folder.join("aifo-shim");
+        let added = extra.iter().map(|(_, name)| name.clone());
+        let names: BTreeSet<String> = tools::names().chain(["env"]).map(str::to_owned).chain(added).collect();
+        for name in names {
+            symlink(&shim, path.join("bin").join(name)).map_err(failed)?;
+        }
+        Ok(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The proxy has usually removed it already.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A local session's processes, and their folder.
+pub(crate) fn plan(
+    request: &Request,
+    identity: &Identity,
+    config: &Config,
+    binaries: &Binaries,
+) -> Result<(Parts, Folder), Error> {
+    let folder = Folder::make(identity, &request.tools, binaries)?;
+    let (exec, execd) = (folder.0.join("exec.sock"), folder.0.join("execd.sock"));
+    let launcher = || Command::new(binaries.folder.join("aifo-coder"));
+    let mut proxy = launcher();
+    proxy.arg("proxy");
+    let settings = ProxySettings {
+        exec_socket: exec.clone(),
+        execd_socket: execd.clone(),
+        tcp: config.tcp.then(|| "127.0.0.1:0".to_owned()),
+        token: identity.token.clone(),
+        uid: rustix::process::getuid().as_raw(),
+        sidecars: request
+            .sidecars
+            .iter()
+            .map(|spec| (spec.kind.name.to_owned(), identity.secret_of(spec.kind.name)))
+            .collect(),
+        tools: request.tools.clone(),
+        max_secs: config.max_secs,
+        max_calls: config.max_calls,
+        ca: None,
+        remove: Some(folder.0.clone()),
+    };
+    let sidecars = request.sidecars.iter().map(|spec| {
+        let mut command = launcher();
+        command.arg("execd").envs(certificates(config));
+        let settings = SidecarSettings {
+            socket: execd.clone(),
+            kind: spec.kind.name.to_owned(),
+            secret: identity.secret_of(spec.kind.name),
+            roots: vec![request.workspace.clone(), std::env::temp_dir()],
+            login: false,
+        };
+        (command, settings)
+    });
+    let mut agent = Command::new(binaries.folder.join("aifo-entrypoint"));
+    if request.agent.shims {
+        agent.arg("--path").arg(folder.0.join("bin"));
+    }
+    agent.arg("--").args(&request.agent.command);
+    agent.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", exec.display()));
+    agent.env("AIFO_TOOLEEXEC_TOKEN", &identity.token);
+    agent.env("AIFO_AGENT_NAME", &request.agent.name);
+    agent.env("AIFO_WORKSPACE", &request.workspace);
+    agent.envs(certificates(config)).envs(request.agent.env.iter().cloned());
+    let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
+    Ok((parts, folder))
+}
+
+fn certificates(config: &Config) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+    CA_VARIABLES.iter().flat_map(|name| config.ca.iter().map(move |ca| (*name, ca)))
+}

@@ -1,0 +1,210 @@
+//! A call: check it, find its sidecar, start it, stay with it, tell how it ended.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use aifo_shim::wire::{
+    body::BodyReader,
+    exec::{ExecDecoder, ExecRequest},
+    exit::{FAILED, NOT_EXECUTABLE, Outcome},
+};
+use rustix::event::{PollFd, PollFlags};
+
+use super::{
+    State,
+    conn::Conn,
+    fleet::Sidecar,
+    output::Output,
+    ready,
+    refusal::Refusal,
+    route,
+    watch::{self, Ended},
+};
+use crate::{
+    channel::{self, Report, StartFailure},
+    control::{CallRecord, Notice},
+};
+
+/// Between handing a call to a sidecar and hearing that its tool has started.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// A tool that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) exec_id: String,
+    pub(super) kind: String,
+    pub(super) call: Arc<OwnedFd>,
+}
+
+/// Serves one call.
+pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
+    let mut decoder = ExecDecoder::default();
+    conn.receive_body(body, |bytes| Ok(decoder.feed(bytes)?))?;
+    let request = decoder.finish()?;
+    let tool = String::from_utf8_lossy(&request.tool).into_owned();
+    let kinds = route::kinds(&tool, &state.settings.tools)
+        .ok_or_else(|| Refusal::Forbidden(format!("`{tool}` is on no list of tools; add it with --tool KIND:NAME")))?;
+    let sidecars = settle(conn, state.fleet.of_kinds(&kinds))?;
+    if sidecars.is_empty() {
+        let reason =
+            format!("no {} sidecar in this session; start it with --toolchain {}", kinds.join(" or "), kinds[0]);
+        return Err(Refusal::NotAvailable { tool, reason });
+    }
+    let slot = state.slots.take();
+    let begun = Instant::now();
+    let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
+    let running = match start(conn, &request, &descriptors, &sidecars)? {
+        Started::Running(kind, call) => Running { exec_id: random_name()?, kind, call: Arc::new(call) },
+        Started::Ended(outcome) => return output.answer_unstarted(conn, &outcome),
+    };
+    drop(descriptors);
+    state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
+    let ended = watch::to_the_end(conn, &running, &mut output, state.limit(begun), slot);
+    state.calls().remove(&running.exec_id);
+    let Ended { outcome, usage, answered } = ended;
+    state.notices.tell(Notice::Call(record(&running, &request, proto, &outcome, usage, begun)));
+    answered
+}
+
+/// Waits until it is known of each sidecar whether it has come: the first in order is to be taken, not the first to be
+/// quick, or the same call could go to two compilers.
+fn settle<'a>(conn: &Conn, sidecars: Vec<&'a Sidecar>) -> Result<Vec<&'a Sidecar>, Refusal> {
+    for sidecar in &sidecars {
+        while !sidecar.is_settled() {
+            let settled = PollFd::from_borrowed_fd(sidecar.settled(), PollFlags::IN);
+            let [gone, _] = ready::poll([Some(conn.hangup()), Some(settled)], None)?;
+            if gone {
+                return Err(Refusal::Vanished);
+            }
+        }
+    }
+    Ok(sidecars)
+}
+
+enum Started {
+    Running(String, OwnedFd),
+    /// Not started, for a reason that is the call's own end.
+    Ended(Outcome),
+}
+
+/// Starts the tool in the first sidecar that has it: those that said so first, then the others, for a tool may have been
+/// installed since.
+fn start(
+    conn: &Conn,
+    request: &ExecRequest,
+    descriptors: &[OwnedFd; 3],
+    sidecars: &[&Sidecar],
+) -> Result<Started, Refusal> {
+    let tool = String::from_utf8_lossy(&request.tool).into_owned();
+    let encoded = channel::encode_start(request);
+    let (holders, others): (Vec<&Sidecar>, Vec<&Sidecar>) = sidecars.iter().partition(|sidecar| sidecar.holds(&tool));
+    let mut reason = None;
+    for sidecar in holders.into_iter().chain(others) {
+        let Some(call) = sidecar.open_call() else {
+            reason = reason.or(sidecar.trouble());
+            continue;
+        };
+        if let Err(error) = channel::send_start(&call, &encoded, descriptors) {
+            reason = reason.or(Some(format!("the {} sidecar does not take calls: {error}", sidecar.kind)));
+            continue;
+        }
+        match first_report(conn, &call)? {
+            Some(Report::Started) => return Ok(Started::Running(sidecar.kind.clone(), call)),
+            Some(Report::Failed(StartFailure::NotFound)) => {
+                let absent = format!("`{tool}` is not installed in the {} sidecar", sidecar.kind);
+                reason = reason.or(Some(absent));
+            }
+            Some(Report::Failed(failure)) => return not_started(&tool, &request.cwd, &sidecar.kind, failure),
+            Some(Report::Exited { .. } | Report::Signaled { .. }) | None => {
+                let outcome = Outcome::said(FAILED, format!("the {} sidecar lost the call", sidecar.kind));
+                return Ok(Started::Ended(outcome));
+            }
+        }
+    }
+    Err(Refusal::NotAvailable { tool, reason: reason.unwrap_or_default() })
+}
+
+/// What the sidecar says first; none when it is gone or too slow.
+fn first_report(conn: &Conn, call: &OwnedFd) -> Result<Option<Report>, Refusal> {
+    let deadline = Instant::now() + START_PATIENCE;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let [gone, report] = ready::poll([Some(conn.hangup()), Some(PollFd::new(call, PollFlags::IN))], Some(left))?;
+        if report {
+            let mut record = [0; 64];
+            let length = channel::receive(call, &mut record).map_or(0, |(length, _)| length);
+            return Ok(Report::decode(record.get(..length).unwrap_or_default()));
+        }
+        if gone {
+            // Dropping our end cancels the call.
+            return Err(Refusal::Vanished);
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+    }
+}
+
+fn not_started(tool: &str, cwd: &[u8], kind: &str, failure: StartFailure) -> Result<Started, Refusal> {
+    let cwd = String::from_utf8_lossy(cwd);
+    let said = |errno| io::Error::from_raw_os_error(errno);
+    match failure {
+        StartFailure::OutsideRoots => Err(Refusal::BadRequest(format!(
+            "`{cwd}` is not shared with the sidecar; run `{tool}` below the workspace or /tmp"
+        ))),
+        StartFailure::Directory { errno } => {
+            Err(Refusal::BadRequest(format!("cannot enter `{cwd}` in the {kind} sidecar: {}", said(errno))))
+        }
+        StartFailure::NoProcess { errno } => Ok(Started::Ended(Outcome::said(
+            FAILED,
+            format!("the {kind} sidecar cannot start a process: {}", said(errno)),
+        ))),
+        StartFailure::NotExecutable { errno } => {
+            Ok(Started::Ended(Outcome::said(NOT_EXECUTABLE, format!("cannot execute `{tool}`: {}", said(errno)))))
+        }
+        StartFailure::NotFound => Err(Refusal::NotAvailable { tool: tool.to_owned(), reason: String::new() }),
+    }
+}
+
+/// 128 random bits: knowing one call's id says nothing about another's.
+pub(super) fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn record(
+    running: &Running,
+    request: &ExecRequest,
+    proto: u8,
+    outcome: &Outcome,
+    usage: channel::Usage,
+    begun: Instant,
+) -> CallRecord {
+    let mut room = CallRecord::MAX_ARGS;
+    let fits = |arg: &&[u8]| {
+        let fits = arg.len() <= room;
+        room -= arg.len().min(room);
+        fits
+    };
+    CallRecord {
+        exec_id: running.exec_id.clone(),
+        kind: running.kind.clone(),
+        tool: String::from_utf8_lossy(&request.tool).into_owned(),
+        args: request.args.iter().take_while(fits).map(<[u8]>::to_vec).collect(),
+        args_total: request.args.len(),
+        cwd: request.cwd.clone(),
+        proto,
+        code: outcome.code,
+        signal: outcome.signal,
+        reason: outcome.reason.clone(),
+        wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        cpu_us: usage.cpu_us,
+        peak_kib: usage.peak_kib,
+    }
+}

@@ -1,0 +1,142 @@
+//! The kinds of sidecars: names, images, and what their tools find in the environment.
+
+use crate::error::Error;
+
+/// A kind of sidecar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// As `aifo_shim::tools` and the proxy know it.
+    pub(crate) name: &'static str,
+    /// What users write instead.
+    aliases: &'static [&'static str],
+    /// Of our image, behind `aifo-coder-toolchain-`.
+    image: &'static str,
+    /// What every tool of the kind finds set, besides HOME.
+    pub(crate) env: &'static [(&'static str, &'static str)],
+}
+
+/// HOME in every container; the same for any user.
+pub(crate) const HOME: &str = "/home/coder";
+
+/// All kinds, in the order of the help.
+pub(crate) const KINDS: &[Kind] = &[
+    Kind {
+        name: "rust",
+        aliases: &[],
+        image: "rust",
+        env: &[("CARGO_HOME", "/home/coder/.cargo"), ("CC", "gcc"), ("CXX", "g++")],
+    },
+    Kind { name: "node", aliases: &["typescript", "ts", "bun"], image: "node", env: &[] },
+    Kind { name: "python", aliases: &["py"], image: "python", env: &[] },
+    Kind { name: "c-cpp", aliases: &["c", "cpp", "c_cpp", "c++"], image: "cpp", env: &[] },
+    Kind { name: "go", aliases: &["golang"], image: "go", env: &[("GOPATH", "/home/coder/go")] },
+];
+
+impl Kind {
+    fn parse(name: &str) -> Option<&'static Self> {
+        let name = name.to_ascii_lowercase();
+        KINDS.iter().find(|kind| kind.name == name || kind.aliases.contains(&name.as_str()))
+    }
+}
+
+/// `KIND[@VERSION][=IMAGE]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spec {
+    pub(crate) kind: Kind,
+    version: Option<String>,
+    image: Option<String>,
+}
+
+impl Spec {
+    /// # Errors
+    /// [`Error::Usage`] with the sentence.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let bad = |why: String| Error::Usage(why);
+        let (left, image) = match text.split_once('=') {
+            Some((left, image)) => (left, Some(image)),
+            None => (text, None),
+        };
+        let (kind, version) = match left.split_once('@') {
+            Some((kind, version)) => (kind, Some(version)),
+            None => (left, None),
+        };
+        if image == Some("") || version == Some("") {
+            return Err(bad(format!("toolchain `{text}` has an empty part; write KIND[@VERSION][=IMAGE]")));
+        }
+        let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+        let kind =
+            *Kind::parse(kind).ok_or_else(|| bad(format!("no toolchain kind `{kind}`; there are {}", known())))?;
+        Ok(Self { kind, version: version.map(str::to_owned), image: image.map(str::to_owned) })
+    }
+
+    /// The image that the user named, or ours in the version asked for.
+    pub(crate) fn image(&self) -> String {
+        match (&self.image, &self.version) {
+            (Some(image), _) => image.clone(),
+            (None, Some(version)) => format!("aifo-coder-toolchain-{}:{version}", self.kind.image),
+            (None, None) => format!("aifo-coder-toolchain-{}:{}", self.kind.image, crate::RELEASE),
+        }
+    }
+
+    /// Of several for one kind the last one counts.
+    pub(crate) fn last_of_each_kind(specs: Vec<Self>) -> Vec<Self> {
+        let mut kept: Vec<Self> = Vec::new();
+        for spec in specs {
+            kept.retain(|other| other.kind != spec.kind);
+            kept.push(spec);
+        }
+        kept
+    }
+}
+
+/// A tool's name as it may stand in a list: nothing that a path, an option or a terminal could make something else of.
+pub(crate) fn is_tool_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
+    !name.is_empty() && !name.starts_with(['-', '.']) && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_name_is_plain() {
+        assert!(["g++", "clang-14", "python3.11", "a_b"].into_iter().all(is_tool_name));
+        assert!(!["", "-x", ".x", "..", "a/b", "a b", "é", "a\0"].into_iter().any(is_tool_name));
+    }
+
+    fn image(text: &str) -> Option<String> {
+        Spec::parse(text).ok().map(|spec| format!("{} {}", spec.kind.name, spec.image()))
+    }
+
+    #[test]
+    fn a_spec_names_kind_and_image() {
+        for (text, expected) in [
+            ("rust", concat!("rust aifo-coder-toolchain-rust:release-", env!("CARGO_PKG_VERSION"))),
+            ("cpp", concat!("c-cpp aifo-coder-toolchain-cpp:release-", env!("CARGO_PKG_VERSION"))),
+            ("TypeScript@22", "node aifo-coder-toolchain-node:22"),
+            ("go=golang:1.22-bookworm", "go golang:1.22-bookworm"),
+            ("rust@1.80=r.example:5000/rust@sha256:ab", "rust r.example:5000/rust@sha256:ab"),
+        ] {
+            assert_eq!(image(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "ruby", "rust@", "rust=", "@1", "=x", "rust@=x"] {
+            assert_eq!(image(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_spec_of_a_kind_counts() {
+        let specs = ["rust@1", "node", "rust@2"].map(|text| Spec::parse(text).unwrap()).to_vec();
+        let kept: Vec<_> = Spec::last_of_each_kind(specs).iter().map(Spec::image).collect();
+        assert_eq!(kept[1], "aifo-coder-toolchain-rust:2");
+        assert_eq!(kept.len(), 2);
+    }
+
+    #[test]
+    fn kinds_are_those_of_the_tool_table() {
+        let ours: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        let table: Vec<_> = aifo_shim::tools::KIND_TOOLS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(ours, table);
+    }
+}

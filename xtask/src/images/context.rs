@@ -1,0 +1,226 @@
+//! Build contexts: for each image a fresh folder below `target/images/context/` with all that its Dockerfile copies.
+//!
+//! A context is the image's own folder, and by its role the company's CA or the part that is ours: two programs, the
+//! links to the shim, and the login file. It is made anew each time: docker compares contents, not times, so the
+//! cache holds. Nothing is ever written into the project's own folders.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use super::table::{Image, Role};
+use crate::cmd::{Failure, io_failure};
+
+/// What our layer in an agent image may weigh, in bytes.
+const OURS_MAX: u64 = 1_500_000;
+
+/// Our programs in `/opt/aifo/bin`; the first is the one that the names are linked to.
+const PROGRAMS: [&str; 2] = ["aifo-shim", "aifo-entrypoint"];
+
+/// A name that is the shim as well, though no tool: the trampoline of `#!/usr/bin/env TOOL`.
+const TRAMPOLINE: &str = "env";
+
+/// Where the parts of a context come from.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// The project's folder `images`.
+    pub(super) images: PathBuf,
+    /// Certificates for the build, if any.
+    pub(super) ca: Option<PathBuf>,
+    /// The folder with our programs for the processor that the images are for.
+    pub(super) dist: PathBuf,
+}
+
+/// Makes the context of one image below `contexts` and returns its folder.
+///
+/// # Errors
+/// When something cannot be read or written, or when our programs are not there yet or too large.
+pub(super) fn stage(image: &Image, sources: &Sources, contexts: &Path) -> Result<PathBuf, Failure> {
+    let context = contexts.join(image.name);
+    if context.exists() {
+        fs::remove_dir_all(&context).map_err(io_failure("remove", context.display()))?;
+    }
+    copy_tree(&sources.images.join(image.name), &context)?;
+    match image.role {
+        Role::Workshop => certificates(sources.ca.as_deref(), &context.join("ca.crt"))?,
+        Role::Agent => ours(sources, &context.join("aifo"))?,
+        Role::Base | Role::Toolchain => {}
+    }
+    open_up(&context)?;
+    Ok(context)
+}
+
+/// The names that are linked to the shim, each once.
+fn links() -> Vec<&'static str> {
+    let mut names: Vec<&str> = aifo_shim::tools::names().chain([TRAMPOLINE]).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Lays out what an agent image gets from us, from the root down.
+fn ours(sources: &Sources, tree: &Path) -> Result<(), Failure> {
+    let bin = tree.join("opt/aifo/bin");
+    make_dir(&bin)?;
+    let mut size = 0;
+    for program in PROGRAMS {
+        let built = sources.dist.join(program);
+        size += fs::copy(&built, bin.join(program))
+            .map_err(|error| io_failure("copy", built.display())(error).hint("cargo xtask build"))?;
+    }
+    if size > OURS_MAX {
+        let dist = sources.dist.display();
+        return Err(Failure::new(format!("our programs in `{dist}` have {size} bytes, more than {OURS_MAX}")));
+    }
+    for name in links() {
+        symlink(PROGRAMS[0], bin.join(name)).map_err(io_failure("link", name))?;
+    }
+    let login = tree.join("etc/profile.d");
+    make_dir(&login)?;
+    copy(&sources.images.join("agent/aifo.sh"), &login.join("aifo.sh"))
+}
+
+/// Puts the certificates, or an empty file: a Dockerfile cannot copy a file only where there is one.
+fn certificates(ca: Option<&Path>, to: &Path) -> Result<(), Failure> {
+    let Some(ca) = ca else {
+        return fs::write(to, "").map_err(io_failure("write", to.display()));
+    };
+    let text = fs::read_to_string(ca).map_err(io_failure("read", ca.display()))?;
+    if !text.contains("-----BEGIN CERTIFICATE-----") {
+        return Err(Failure::new(format!("`{}` holds no PEM certificate", ca.display()))
+            .hint("convert it: openssl x509 -inform der -in FILE -out FILE.crt"));
+    }
+    fs::write(to, text).map_err(io_failure("write", to.display()))
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
+    make_dir(to)?;
+    for entry in entries(from)? {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if source.is_dir() { copy_tree(&source, &target)? } else { copy(&source, &target)? }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::copy(from, to).map(drop).map_err(io_failure("copy", from.display()))
+}
+
+/// Makes all readable, whatever the umask: the folders of a context lend their modes to `/etc` and `/opt` in the image.
+fn open_up(path: &Path) -> Result<(), Failure> {
+    let found = fs::symlink_metadata(path).map_err(io_failure("read", path.display()))?;
+    if found.is_symlink() {
+        return Ok(());
+    }
+    let mode = if found.is_dir() || found.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_failure("change", path.display()))?;
+    if found.is_dir() { entries(path)?.iter().try_for_each(|entry| open_up(&entry.path())) } else { Ok(()) }
+}
+
+fn entries(dir: &Path) -> Result<Vec<fs::DirEntry>, Failure> {
+    let entries = fs::read_dir(dir).and_then(Iterator::collect);
+    entries.map_err(io_failure("read", dir.display()))
+}
+
+fn make_dir(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(io_failure("create", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process};
+
+    use super::{OURS_MAX, Sources, links, stage};
+    use crate::images::table::{IMAGES, Image};
+
+    /// A folder of the test's own, gone at its end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let dir = env::temp_dir().join(format!("aifo-context-{}-{name}", process::id()));
+            fs::create_dir_all(&dir).unwrap();
+            Self(dir)
+        }
+
+        fn sources(&self) -> Sources {
+            Sources { images: crate::root().join("images"), ca: None, dist: self.0.clone() }
+        }
+
+        /// Puts our programs there, the shim with that many bytes.
+        fn programs(&self, bytes: u64) {
+            fs::File::create(self.0.join("aifo-shim")).unwrap().set_len(bytes).unwrap();
+            fs::write(self.0.join("aifo-entrypoint"), "1").unwrap();
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    fn image(name: &str) -> &'static Image {
+        IMAGES.iter().find(|image| image.name == name).unwrap()
+    }
+
+    #[test]
+    fn an_agent_gets_the_shim_under_every_name() {
+        let scratch = Scratch::new("agent");
+        scratch.programs(5);
+        let context = stage(image("shell"), &scratch.sources(), &scratch.0).unwrap();
+        let bin = context.join("aifo/opt/aifo/bin");
+        for name in links() {
+            assert_eq!(fs::metadata(bin.join(name)).unwrap().len(), 5, "{name}");
+        }
+        assert!(links().contains(&"env") && links().contains(&"cargo"));
+        assert!(bin.join("aifo-entrypoint").is_file() && context.join("aifo/etc/profile.d/aifo.sh").is_file());
+    }
+
+    #[test]
+    fn a_toolchain_carries_nothing_of_ours() {
+        let scratch = Scratch::new("toolchain");
+        let context = stage(image("toolchain-node"), &scratch.sources(), &scratch.0).unwrap();
+        let mut names: Vec<_> = fs::read_dir(context).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["Dockerfile", "install-node"]);
+    }
+
+    #[test]
+    fn modes_do_not_follow_the_umask() {
+        let scratch = Scratch::new("modes");
+        scratch.programs(5);
+        let shim = scratch.0.join("aifo-shim");
+        fs::set_permissions(&shim, fs::Permissions::from_mode(0o700)).unwrap();
+        let context = stage(image("shell"), &scratch.sources(), &scratch.0).unwrap();
+        let mode = |path: &str| fs::metadata(context.join(path)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("aifo/etc"), mode("aifo/etc/profile.d/aifo.sh")), (0o755, 0o644));
+        assert_eq!(mode("aifo/opt/aifo/bin/cargo"), 0o755);
+    }
+
+    #[test]
+    fn missing_or_fat_programs_are_refused() {
+        let scratch = Scratch::new("fat");
+        let missing = stage(image("shell"), &scratch.sources(), &scratch.0).unwrap_err();
+        assert_eq!(missing.hint_text(), Some("cargo xtask build"));
+        scratch.programs(OURS_MAX - 1);
+        assert!(stage(image("shell"), &scratch.sources(), &scratch.0).is_ok());
+        scratch.programs(OURS_MAX);
+        assert!(stage(image("shell"), &scratch.sources(), &scratch.0).is_err());
+    }
+
+    #[test]
+    fn certificates_are_pem_or_refused_or_empty() {
+        let scratch = Scratch::new("ca");
+        let mut sources = scratch.sources();
+        let context = stage(image("base-apt"), &sources, &scratch.0).unwrap();
+        assert_eq!(fs::read(context.join("ca.crt")).unwrap(), b"");
+        sources.ca = Some(scratch.0.join("mine.crt"));
+        fs::write(scratch.0.join("mine.crt"), "\x30\x01").unwrap();
+        assert!(stage(image("base-apt"), &sources, &scratch.0).is_err());
+        fs::write(scratch.0.join("mine.crt"), "-----BEGIN CERTIFICATE-----\n").unwrap();
+        assert!(stage(image("base-apt"), &sources, &scratch.0).is_ok());
+    }
+}

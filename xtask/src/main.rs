@@ -1,0 +1,54 @@
+//! `cargo xtask TASK`: everything that builds, checks, tests and measures this project.
+//!
+//! One file a task, one match here. Tasks run from the project's root, start other programs with argument vectors
+//! (never through a shell), echo what they run, and end at the first failure with one line and exit code 1.
+
+mod build;
+mod cmd;
+mod images;
+mod report;
+mod test;
+
+use std::{env, ffi::OsString, path::PathBuf, process::ExitCode};
+
+use crate::cmd::Failure;
+
+const HELP: &str = "\
+cargo xtask TASK [OPTIONS]
+
+Tasks:
+  build        the static programs, into target/dist
+  images       base, agent and toolchain images
+  test         every test that this machine can run
+
+`cargo xtask TASK --help` tells more.
+";
+
+fn main() -> ExitCode {
+    let mut args = env::args_os().skip(1);
+    let task = args.next().unwrap_or_default();
+    let rest: Vec<OsString> = args.collect();
+    let done = match task.to_str() {
+        Some("help" | "-h" | "--help" | "") => {
+            report::out(HELP);
+            Ok(())
+        }
+        Some("build") => build::main(rest),
+        Some("images") => images::main(rest),
+        Some("test") => test::main(rest),
+        _ => Err(Failure::new(format!("no task `{}`", task.display())).hint("cargo xtask help")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report::failed(&failure);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The project's root: the folder above this crate.
+pub(crate) fn root() -> PathBuf {
+    let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().map_or(crate_dir.clone(), PathBuf::from)
+}
