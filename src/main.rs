@@ -13,6 +13,8 @@ mod docker;
 mod error;
 #[cfg(target_os = "linux")]
 mod execd;
+mod inspect;
+mod json;
 mod launch;
 #[cfg(target_os = "linux")]
 mod proxy;
@@ -61,7 +63,9 @@ fn dispatch() -> Result<ExitCode, Error> {
             report::out(concat!("aifo-coder ", env!("CARGO_PKG_VERSION"), "\n"));
             return Ok(ExitCode::SUCCESS);
         }
-        Command::Ps | Command::Gc | Command::Doctor => return Ok(ExitCode::SUCCESS),
+        Command::Ps => return inspect::ps(&options, &config).map(|()| ExitCode::SUCCESS),
+        Command::Gc => return inspect::gc(&options, &config).map(|()| ExitCode::SUCCESS),
+        Command::Doctor => return inspect::doctor(options, &config).map(|()| ExitCode::SUCCESS),
         Command::Shell { args } => {
             let command = ["bash".into()].into_iter().chain(args).collect();
             Agent { name: "shell".to_owned(), image: image(&options), command, shims: true, env: Vec::new() }

@@ -13,6 +13,8 @@ pub(crate) struct Kind {
     image: &'static str,
     /// What every tool of the kind finds set, besides HOME.
     pub(crate) env: &'static [(&'static str, &'static str)],
+    /// A call that every sidecar of the kind can serve at once.
+    pub(crate) probe: [&'static str; 2],
 }
 
 /// HOME in every container; the same for any user.
@@ -25,11 +27,24 @@ pub(crate) const KINDS: &[Kind] = &[
         aliases: &[],
         image: "rust",
         env: &[("CARGO_HOME", "/home/coder/.cargo"), ("CC", "gcc"), ("CXX", "g++")],
+        probe: ["cargo", "--version"],
     },
-    Kind { name: "node", aliases: &["typescript", "ts", "bun"], image: "node", env: &[] },
-    Kind { name: "python", aliases: &["py"], image: "python", env: &[] },
-    Kind { name: "c-cpp", aliases: &["c", "cpp", "c_cpp", "c++"], image: "cpp", env: &[] },
-    Kind { name: "go", aliases: &["golang"], image: "go", env: &[("GOPATH", "/home/coder/go")] },
+    Kind { name: "node", aliases: &["typescript", "ts", "bun"], image: "node", env: &[], probe: ["node", "--version"] },
+    Kind { name: "python", aliases: &["py"], image: "python", env: &[], probe: ["python3", "--version"] },
+    Kind {
+        name: "c-cpp",
+        aliases: &["c", "cpp", "c_cpp", "c++"],
+        image: "cpp",
+        env: &[],
+        probe: ["make", "--version"],
+    },
+    Kind {
+        name: "go",
+        aliases: &["golang"],
+        image: "go",
+        env: &[("GOPATH", "/home/coder/go")],
+        probe: ["go", "version"],
+    },
 ];
 
 impl Kind {

@@ -212,10 +212,15 @@ pub fn is_ignored(number: i32) -> bool {
 }
 
 /// Ends this process by a signal, without a core file of it: the caller sees what happened to the tool. Comes back only
-/// where the kernel does not deliver it, as in a container's first process.
+/// where the kernel does not deliver it, as in a container's first process, and for a number that ends nothing: what
+/// only stops would leave the caller hanging.
 pub fn die_by(number: i32) {
     const RLIMIT_CORE: c_int = 4;
     const SIG_DFL: usize = 0;
+    const SIGTTOU: i32 = 22;
+    if !(1..=64).contains(&number) || (SIGSTOP..=SIGTTOU).contains(&number) {
+        return;
+    }
     let none = [0, 0];
     // SAFETY: `none` is a whole rlimit.
     unsafe { setrlimit(RLIMIT_CORE, &raw const none) };

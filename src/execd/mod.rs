@@ -2,8 +2,9 @@
 //!
 //! It dials the proxy with a secret of its own, which it reads from standard input, forgets once it was said, and keeps
 //! out of reach of the tools by not being dumpable. Calls are served by forked supervisors, a few of which always wait,
-//! so that a call costs one message and one spawn. This process itself only forks and reaps: it has one thread, holds
-//! no state of a call, and nothing that a tool does can reach it but its own death.
+//! so that a call costs one message and one spawn. One that is done waits for the next call, unless its call has left
+//! daemons behind: those pass to this process. This process itself only forks and reaps: it has one thread, holds no
+//! state of a call, and nothing that a tool does can reach it but its own death.
 //!
 //! When the proxy is gone, the supervisors end their calls, and then this process ends and with it the sidecar.
 
@@ -30,7 +31,7 @@ use aifo_shim::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::OFlags,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType},
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt::Timeout},
     pipe::PipeFlags,
 };
 
@@ -42,8 +43,10 @@ use crate::{
     error::Error,
 };
 
-/// Supervisors that wait for a call.
+/// Supervisors that wait for a call, at least.
 const SPARE: usize = 2;
+/// How long one waits before it ends; a burst of calls leaves more of them than are ever needed again.
+const IDLE: Duration = Duration::from_secs(60);
 /// How long the calls of a session that is over may take to end; longer than INT, TERM and KILL together.
 const LAST_CALLS: Duration = Duration::from_secs(3);
 
@@ -87,10 +90,14 @@ fn dial(settings: &SidecarSettings, hello: &Hello) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The waiting supervisors. Each that takes a call says so by writing its process id into a pipe.
+/// What a supervisor says of itself, behind its process id.
+const SERVES: u8 = 1;
+const WAITS: u8 = 0;
+
+/// The supervisors. Each says through a pipe when it takes a call and when it waits again.
 struct Pool {
     control: OwnedFd,
-    taken: OwnedFd,
+    news: OwnedFd,
     announce: OwnedFd,
     waiting: BTreeSet<u32>,
     serving: BTreeSet<u32>,
@@ -98,9 +105,10 @@ struct Pool {
 
 impl Pool {
     fn new(control: OwnedFd) -> io::Result<Self> {
-        let (taken, announce) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        rustix::fs::fcntl_setfl(&taken, OFlags::NONBLOCK)?;
-        Ok(Self { control, taken, announce, waiting: BTreeSet::new(), serving: BTreeSet::new() })
+        let (news, announce) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::fs::fcntl_setfl(&news, OFlags::NONBLOCK)?;
+        rustix::net::sockopt::set_socket_timeout(&control, Timeout::Recv, Some(IDLE))?;
+        Ok(Self { control, news, announce, waiting: BTreeSet::new(), serving: BTreeSet::new() })
     }
 
     fn run(mut self, shared: &Shared) -> io::Result<()> {
@@ -110,7 +118,7 @@ impl Pool {
             // The control socket is watched for its end only: its records are the supervisors' to take.
             let mut on = [
                 PollFd::new(&signals, PollFlags::IN),
-                PollFd::new(&self.taken, PollFlags::IN),
+                PollFd::new(&self.news, PollFlags::IN),
                 PollFd::new(&self.control, PollFlags::RDHUP),
             ];
             let retry = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -138,27 +146,45 @@ impl Pool {
         }
     }
 
-    /// In the child: wait for a call, say that it is taken, serve it.
+    /// In the child: wait for a call, say that it is taken, serve it, and again.
     fn supervise(&self, shared: &Shared) -> io::Result<()> {
         // Orphaned by a killed execd, a supervisor must not live on.
-        signals::unblock([SIGTERM].into_iter());
         let end = rustix::process::Signal::TERM;
         rustix::process::set_parent_process_death_signal(Some(end))?;
-        let mut record = [0; 16];
-        let (length, descriptors) = channel::receive(&self.control, &mut record)?;
-        if record.get(..length) != Some(CALL) {
-            return Ok(());
+        loop {
+            signals::unblock([SIGTERM].into_iter());
+            let mut record = [0; 16];
+            let (length, descriptors) = channel::receive(&self.control, &mut record)?;
+            if record.get(..length) != Some(CALL) {
+                return Ok(());
+            }
+            self.announce(SERVES)?;
+            descriptors.first().map_or(Ok(()), |call| supervise::serve(call, shared))?;
+            if sys::has_children() {
+                return Ok(());
+            }
+            rustix::process::chdir("/")?;
+            self.announce(WAITS)?;
         }
-        rustix::io::write(&self.announce, &process::id().to_le_bytes())?;
-        descriptors.first().map_or(Ok(()), |call| supervise::serve(call, shared))
+    }
+
+    fn announce(&self, state: u8) -> io::Result<()> {
+        let [a, b, c, d] = process::id().to_le_bytes();
+        rustix::io::write(&self.announce, &[a, b, c, d, state])?;
+        Ok(())
     }
 
     fn take_announcements(&mut self) {
-        let mut pid = [0; 4];
-        while let Ok(4) = rustix::io::read(&self.taken, &mut pid) {
-            let pid = u32::from_le_bytes(pid);
-            self.waiting.remove(&pid);
-            self.serving.insert(pid);
+        let mut said = [0; 5];
+        while let Ok(5) = rustix::io::read(&self.news, &mut said) {
+            let [a, b, c, d, state] = said;
+            let pid = u32::from_le_bytes([a, b, c, d]);
+            let (from, to) = match state {
+                SERVES => (&mut self.waiting, &mut self.serving),
+                _ => (&mut self.serving, &mut self.waiting),
+            };
+            from.remove(&pid);
+            to.insert(pid);
         }
     }
 

@@ -27,6 +27,8 @@ use rustix::io::Errno;
 use super::{login, login::Variables, lookup, place, sys};
 use crate::channel::{self, CANCEL, Report, StartFailure, Usage};
 
+/// A tool that ends sooner is reported once, ended: half of all calls are short, and each report wakes two processes.
+const BRIEF: Duration = Duration::from_millis(2);
 /// From INT to TERM when a call is cancelled.
 const AFTER_INT: Duration = Duration::from_millis(500);
 /// From TERM to KILL.
@@ -54,11 +56,16 @@ pub(super) fn serve(call: &OwnedFd, shared: &Shared) -> io::Result<()> {
     };
     // The tool holds them now; ours would keep the caller's pipes open behind its end.
     drop(stdio);
-    report(call, Report::Started)?;
     let mut watch =
         Watch { call, signals, tool, interactive, interrupts: 0, next: None, cancelled: false, gone: false };
-    let ended = watch.until_end()?;
-    report(call, ended)
+    if let Some(ended) = watch.until_end(Some(Instant::now() + BRIEF))? {
+        return report(call, ended);
+    }
+    report(call, Report::Started)?;
+    match watch.until_end(None)? {
+        Some(ended) => report(call, ended),
+        None => Ok(()),
+    }
 }
 
 fn start(request: &ExecRequest, stdio: &[OwnedFd; 3], shared: &Shared) -> Result<u32, StartFailure> {
@@ -107,14 +114,16 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn until_end(&mut self) -> io::Result<Report> {
+    /// None when the tool still runs at `until`.
+    fn until_end(&mut self, until: Option<Instant>) -> io::Result<Option<Report>> {
         loop {
-            let limit = self.next.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+            let nearest = self.next.map(|(at, _)| at).into_iter().chain(until).min();
+            let limit = nearest.map(|at| at.saturating_duration_since(Instant::now()));
             let hear = if self.gone { Want::Nothing } else { Want::Read };
             let [signal, record] =
                 signals::wait([(self.signals.as_fd(), Want::Read), (self.call.as_fd(), hear)], limit)?;
             if signal && let Some(report) = self.take_signals() {
-                return Ok(report);
+                return Ok(Some(report));
             }
             if record {
                 self.take_record();
@@ -123,6 +132,9 @@ impl Watch<'_> {
                 && at <= Instant::now()
             {
                 self.take_step(step);
+            }
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(None);
             }
         }
     }

@@ -73,6 +73,14 @@ pub(super) fn reap() -> Option<(u32, Ended, Usage)> {
     Some((pid, ended, used))
 }
 
+/// Whether any child is left, after those that have ended were reaped.
+pub(super) fn has_children() -> bool {
+    while reap().is_some() {}
+    // SAFETY: a null status and usage ask for nothing back.
+    let found = unsafe { libc::wait4(-1, ptr::null_mut(), libc::WNOHANG, ptr::null_mut()) };
+    found >= 0
+}
+
 struct FileActions(libc::posix_spawn_file_actions_t);
 
 impl FileActions {

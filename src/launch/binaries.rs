@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aifo_shim::tools;
+use aifo_shim::{elf, tools};
 
 use super::tar::Tar;
 use crate::{digest::sha256, error::Error};
@@ -87,57 +87,12 @@ impl SessionImage {
     }
 }
 
-/// Whether a file is a program for this architecture that needs no loader (ELF, no PT_INTERP segment).
+/// Whether a file is a program for this architecture that needs nothing but the kernel.
 fn is_static(path: &Path, arch: &str) -> bool {
-    let Ok(program) = fs::read(path) else { return false };
     let machine = match arch {
         "amd64" => 62,
         "arm64" => 183,
         _ => return false,
     };
-    elf_machine(&program) == Some(machine) && !has_interpreter(&program)
-}
-
-fn elf_machine(program: &[u8]) -> Option<u16> {
-    // 64 bits, little-endian.
-    program.starts_with(b"\x7fELF\x02\x01").then(|| number::<2>(program, 18))?.and_then(|value| value.try_into().ok())
-}
-
-fn has_interpreter(program: &[u8]) -> bool {
-    const PT_INTERP: u64 = 3;
-    let table = || Some((number::<8>(program, 32)?, number::<2>(program, 54)?, number::<2>(program, 56)?));
-    let Some((start, size, count)) = table() else { return true };
-    (0..count).any(|segment| {
-        let at = usize::try_from(start + segment * size).unwrap_or(usize::MAX);
-        number::<4>(program, at).is_none_or(|kind| kind == PT_INTERP)
-    })
-}
-
-/// A little-endian number of so many bytes.
-fn number<const BYTES: usize>(program: &[u8], at: usize) -> Option<u64> {
-    let bytes: &[u8; BYTES] = program.get(at..)?.first_chunk()?;
-    Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn elf(machine: u8, segment: u8) -> Vec<u8> {
-        let mut program = vec![0; 120];
-        program[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        program[18] = machine;
-        (program[32], program[54], program[56]) = (64, 56, 1);
-        program[64] = segment;
-        program
-    }
-
-    #[test]
-    fn a_static_program_of_the_right_machine_is_told_from_others() {
-        assert_eq!(elf_machine(&elf(62, 1)), Some(62));
-        assert!(!has_interpreter(&elf(62, 1)));
-        assert!(has_interpreter(&elf(62, 3)));
-        assert!(has_interpreter(&elf(62, 1)[..66]), "cut short");
-        assert_eq!(elf_machine(b"#!/bin/sh\n"), None);
-    }
+    fs::read(path).is_ok_and(|program| elf::machine(&program) == Some(machine) && elf::is_static(&program))
 }

@@ -10,14 +10,17 @@ use std::{
     env, fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
-    time::Instant,
 };
 
 pub(crate) use self::{
     binaries::{Binaries, SessionImage},
-    pod::{Agent, Pod, Request},
+    pod::Agent,
+};
+use self::{
+    local::Folder,
+    pod::{Pod, Request},
     session::{Identity, Parts},
 };
 use crate::{
@@ -34,104 +37,96 @@ pub(crate) fn shell_image() -> String {
     format!("aifo-coder-shell:{}", crate::RELEASE)
 }
 
-/// Runs `agent` with the sidecars that the options ask for.
+/// Runs `agent` with the sidecars that the options ask for. None after a dry run.
 ///
 /// # Errors
 /// Whatever keeps the session from running; the agent's own end is not an error.
 pub(crate) fn run(agent: Agent, options: &Options, config: &Config) -> Result<Option<ExitStatus>, Error> {
-    let request = Request {
-        agent,
-        sidecars: options.toolchains.clone(),
-        tools: options.tools.clone(),
-        workspace: workspace(config)?,
-        ca: config
-            .ca
-            .as_ref()
-            .map(|path| fs::read(path).map_err(|cause| Error::Read(path.clone(), cause)))
-            .transpose()?,
-        tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
-        inherited: pod::INHERITED
-            .iter()
-            .filter(|name| env::var_os(name).is_some())
-            .map(|name| (*name).to_owned())
-            .collect(),
-    };
+    let request = request(agent, options, config)?;
     let identity = Identity::new()?;
-    match options.runtime {
-        Runtime::Docker => in_docker(&request, &identity, options, config),
-        Runtime::Local => on_host(&request, &identity, options, config),
-    }
-}
-
-fn in_docker(
-    request: &Request,
-    identity: &Identity,
-    options: &Options,
-    config: &Config,
-) -> Result<Option<ExitStatus>, Error> {
-    let begun = Instant::now();
-    let docker = Docker::find(config.docker.clone())?;
-    let image = prepare(&docker, request, options, config)?;
-    let pod = Pod::plan(request, identity, config, &image);
+    let Prepared { parts, _folder } = prepare(&request, &identity, options, config)?;
     if options.dry_run {
-        for spec in [&pod.proxy].into_iter().chain(pod.sidecars.iter().map(|(spec, _)| spec)).chain([&pod.agent]) {
-            report::out(format_args!("{}\n", shown(&docker.run(spec))));
-        }
-        return Ok(None);
-    }
-    let parts = Parts {
-        proxy: docker.run(&pod.proxy),
-        settings: pod.settings,
-        sidecars: pod.sidecars.iter().map(|(spec, settings)| (docker.run(spec), settings.clone())).collect(),
-        agent: docker.run(&pod.agent),
-    };
-    report::detail(format_args!("prepared in {} ms", begun.elapsed().as_millis()));
-    announce(request, identity);
-    session::run(parts).map(Some)
-}
-
-fn on_host(
-    request: &Request,
-    identity: &Identity,
-    options: &Options,
-    config: &Config,
-) -> Result<Option<ExitStatus>, Error> {
-    if !cfg!(target_os = "linux") {
-        return Err(Error::LinuxOnly);
-    }
-    let binaries = Binaries::find(config.binaries.as_deref(), host_arch())?;
-    let (parts, _folder) = local::plan(request, identity, config, &binaries)?;
-    if options.dry_run {
-        for command in
-            [&parts.proxy].into_iter().chain(parts.sidecars.iter().map(|(command, _)| command)).chain([&parts.agent])
-        {
+        let sidecars = parts.sidecars.iter().map(|(command, _)| command);
+        for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
             report::out(format_args!("{}\n", shown(command)));
         }
         return Ok(None);
     }
-    report::warn("--runtime local isolates nothing: agent and tools are plain processes of this host");
-    announce(request, identity);
-    session::run(parts).map(Some)
+    if options.runtime == Runtime::Local {
+        report::warn("--runtime local isolates nothing: agent and tools are plain processes of this host");
+    }
+    let kinds: Vec<&str> = request.sidecars.iter().map(|spec| spec.kind.name).collect();
+    let with = if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(", ")) };
+    report::say(format_args!("session {}: {}{with}", identity.id, request.agent.name));
+    session::run(parts, |mut agent| agent.wait()).map(Some)
 }
 
-/// Everything that must be there before anything is started: daemon, images, programs.
-fn prepare(docker: &Docker, request: &Request, options: &Options, config: &Config) -> Result<SessionImage, Error> {
+/// Runs `agent` without a terminal and gives what it printed on standard output.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn capture(agent: Agent, options: &Options, config: &Config) -> Result<Output, Error> {
+    let request = Request { tty: false, ..request(agent, options, config)? };
+    let Prepared { mut parts, _folder } = prepare(&request, &Identity::new()?, options, config)?;
+    parts.agent.stdin(Stdio::null()).stdout(Stdio::piped());
+    session::run(parts, Child::wait_with_output)
+}
+
+fn request(agent: Agent, options: &Options, config: &Config) -> Result<Request, Error> {
+    let read = |path: &PathBuf| fs::read(path).map_err(|cause| Error::Read(path.clone(), cause));
+    let is_set = |name: &&&str| env::var_os(name).is_some();
+    Ok(Request {
+        agent,
+        sidecars: options.toolchains.clone(),
+        tools: options.tools.clone(),
+        workspace: workspace(config)?,
+        ca: config.ca.as_ref().map(read).transpose()?,
+        tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
+        inherited: pod::INHERITED.iter().filter(is_set).map(|name| (*name).to_owned()).collect(),
+    })
+}
+
+/// A session that is ready to run, and the folder that a local one lives in.
+struct Prepared {
+    parts: Parts,
+    _folder: Option<Folder>,
+}
+
+fn prepare(request: &Request, identity: &Identity, options: &Options, config: &Config) -> Result<Prepared, Error> {
+    match options.runtime {
+        Runtime::Docker => {
+            let docker = Docker::find(config.docker.clone())?;
+            let image = session_image(&docker, config)?;
+            if !options.dry_run {
+                provide_images(&docker, request, &image)?;
+            }
+            let pod = Pod::plan(request, identity, config, &image);
+            let sidecars = pod.sidecars.into_iter().map(|(spec, settings)| (docker.run(&spec), settings)).collect();
+            let (proxy, agent) = (docker.run(&pod.proxy), docker.run(&pod.agent));
+            Ok(Prepared { parts: Parts { proxy, settings: pod.settings, sidecars, agent }, _folder: None })
+        }
+        Runtime::Local if cfg!(target_os = "linux") => {
+            let binaries = Binaries::find(config.binaries.as_deref(), host_arch())?;
+            let (parts, folder) = local::plan(request, identity, config, &binaries)?;
+            Ok(Prepared { parts, _folder: Some(folder) })
+        }
+        Runtime::Local => Err(Error::LinuxOnly),
+    }
+}
+
+/// The programs for the daemon's architecture. It is nearly always the host's, so those are read while docker is asked.
+pub(crate) fn session_image(docker: &Docker, config: &Config) -> Result<SessionImage, Error> {
     let read = |arch: &str| Binaries::find(config.binaries.as_deref(), arch)?.read();
-    // The daemon's architecture is nearly always the host's; while docker is asked, the programs are read for that one.
     let (platform, guessed) = thread::scope(|scope| {
         let guessed = scope.spawn(|| read(host_arch()));
         (docker.platform(), guessed.join())
     });
     let platform = platform?;
     let arch = platform.strip_prefix("linux/").ok_or_else(|| Error::Platform(platform.clone()))?;
-    let image = match guessed {
-        Ok(guessed) if arch == host_arch() => guessed?,
-        _ => read(arch)?,
-    };
-    if !options.dry_run {
-        provide_images(docker, request, &image)?;
+    match guessed {
+        Ok(guessed) if arch == host_arch() => guessed,
+        _ => read(arch),
     }
-    Ok(image)
 }
 
 /// Makes the session image where it is missing, and looks for the others.
@@ -188,12 +183,6 @@ fn workspace(config: &Config) -> Result<PathBuf, Error> {
         Some(name) if name.contains('\r') => refuse("its name holds a carriage return, which docker cannot mount"),
         Some(_) => Ok(folder),
     }
-}
-
-fn announce(request: &Request, identity: &Identity) {
-    let kinds: Vec<&str> = request.sidecars.iter().map(|spec| spec.kind.name).collect();
-    let with = if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(", ")) };
-    report::say(format_args!("session {}: {}{with}", identity.id, request.agent.name));
 }
 
 /// Docker's name for this machine's architecture.

@@ -98,6 +98,7 @@ impl Planner<'_> {
             labels: vec![
                 label("session", &self.identity.id),
                 label("role", role),
+                label("part", if role == "agent" { &self.request.agent.name } else { part }),
                 label("workspace", &self.request.workspace.to_string_lossy()),
             ],
             selinux_level: self.identity.selinux_level(),
@@ -186,7 +187,6 @@ impl Planner<'_> {
             args: vec!["execd".into()],
             ..self.member(kind, "sidecar")
         };
-        run.labels.push(("aifo.kind".to_owned(), kind.to_owned()));
         run.env.extend(spec.kind.env.iter().map(|(name, value)| Env::Plain((*name).to_owned(), (*value).to_owned())));
         let settings = SidecarSettings {
             socket: format!("{SOCKETS}/execd.sock").into(),

@@ -7,7 +7,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
@@ -78,11 +78,11 @@ pub(crate) struct Parts {
     pub(crate) agent: Command,
 }
 
-/// Runs a session to its end and gives the agent's.
+/// Runs a session to its end: `wait` stays with the agent and gives what it ended with.
 ///
 /// # Errors
-/// [`Error::Start`], [`Error::ProxyDown`], [`Error::Leftover`].
-pub(crate) fn run(parts: Parts) -> Result<ExitStatus, Error> {
+/// [`Error::Start`], [`Error::ProxyDown`].
+pub(crate) fn run<T>(parts: Parts, wait: impl FnOnce(Child) -> io::Result<T>) -> Result<T, Error> {
     let begun = Instant::now();
     let Parts { proxy, settings, sidecars, mut agent } = parts;
     let mut proxy = Member::start("proxy", proxy, &settings.encode())?;
@@ -102,9 +102,9 @@ pub(crate) fn run(parts: Parts) -> Result<ExitStatus, Error> {
         Ok::<_, Error>(watch(settings.kind, member, &input, &ending))
     });
     let sidecars = sidecars.collect::<Result<Vec<_>, Error>>()?;
-    let mut program = agent.spawn().map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
+    let program = agent.spawn().map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
     report::detail(format_args!("agent started after {} ms", begun.elapsed().as_millis()));
-    let status = program.wait().map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
+    let ended = wait(program).map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
     let lost = matches!(proxy.child.try_wait(), Ok(Some(_)));
     ending.store(true, Ordering::SeqCst);
     drop(lock(&input).take());
@@ -114,7 +114,7 @@ pub(crate) fn run(parts: Parts) -> Result<ExitStatus, Error> {
         drop(watcher.join());
     });
     let said = proxy.finish(deadline);
-    if lost { Err(Error::ProxyDown { said }) } else { Ok(status) }
+    if lost { Err(Error::ProxyDown { said }) } else { Ok(ended) }
 }
 
 /// A child process that is told its settings on standard input, which then stays open as its lifeline.

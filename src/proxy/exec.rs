@@ -58,13 +58,15 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     let slot = state.slots.take();
     let begun = Instant::now();
     let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
-    let running = match start(conn, &request, &descriptors, &sidecars)? {
-        Started::Running(kind, call) => Running { exec_id: random_name()?, kind, call: Arc::new(call) },
-        Started::Ended(outcome) => return output.answer_unstarted(conn, &outcome),
+    let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
+        Started::Running { kind, call, first } => {
+            (Running { exec_id: random_name()?, kind, call: Arc::new(call) }, first)
+        }
+        Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
     drop(descriptors);
     state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
-    let ended = watch::to_the_end(conn, &running, &mut output, state.limit(begun), slot);
+    let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
     state.calls().remove(&running.exec_id);
     let Ended { outcome, usage, answered } = ended;
     state.notices.tell(Notice::Call(record(&running, &request, proto, &outcome, usage, begun)));
@@ -87,9 +89,10 @@ fn settle<'a>(conn: &Conn, sidecars: Vec<&'a Sidecar>) -> Result<Vec<&'a Sidecar
 }
 
 enum Started {
-    Running(String, OwnedFd),
-    /// Not started, for a reason that is the call's own end.
-    Ended(Outcome),
+    /// It runs, or has already ended, as its sidecar's first report says.
+    Running { kind: String, call: OwnedFd, first: Report },
+    /// For a reason that is the call's own end.
+    Not(Outcome),
 }
 
 /// Starts the tool in the first sidecar that has it: those that said so first, then the others, for a tool may have been
@@ -114,15 +117,17 @@ fn start(
             continue;
         }
         match first_report(conn, &call)? {
-            Some(Report::Started) => return Ok(Started::Running(sidecar.kind.clone(), call)),
+            Some(first @ (Report::Started | Report::Exited { .. } | Report::Signaled { .. })) => {
+                return Ok(Started::Running { kind: sidecar.kind.clone(), call, first });
+            }
             Some(Report::Failed(StartFailure::NotFound)) => {
                 let absent = format!("`{tool}` is not installed in the {} sidecar", sidecar.kind);
                 reason = reason.or(Some(absent));
             }
             Some(Report::Failed(failure)) => return not_started(&tool, &request.cwd, &sidecar.kind, failure),
-            Some(Report::Exited { .. } | Report::Signaled { .. }) | None => {
+            None => {
                 let outcome = Outcome::said(FAILED, format!("the {} sidecar lost the call", sidecar.kind));
-                return Ok(Started::Ended(outcome));
+                return Ok(Started::Not(outcome));
             }
         }
     }
@@ -160,12 +165,12 @@ fn not_started(tool: &str, cwd: &[u8], kind: &str, failure: StartFailure) -> Res
         StartFailure::Directory { errno } => {
             Err(Refusal::BadRequest(format!("cannot enter `{cwd}` in the {kind} sidecar: {}", said(errno))))
         }
-        StartFailure::NoProcess { errno } => Ok(Started::Ended(Outcome::said(
+        StartFailure::NoProcess { errno } => Ok(Started::Not(Outcome::said(
             FAILED,
             format!("the {kind} sidecar cannot start a process: {}", said(errno)),
         ))),
         StartFailure::NotExecutable { errno } => {
-            Ok(Started::Ended(Outcome::said(NOT_EXECUTABLE, format!("cannot execute `{tool}`: {}", said(errno)))))
+            Ok(Started::Not(Outcome::said(NOT_EXECUTABLE, format!("cannot execute `{tool}`: {}", said(errno)))))
         }
         StartFailure::NotFound => Err(Refusal::NotAvailable { tool: tool.to_owned(), reason: String::new() }),
     }

@@ -85,19 +85,23 @@ pub(crate) fn run() -> Result<(), Error> {
         .map_err(failed("cannot read its settings"))?;
     let state = listen_and_serve(settings).map_err(failed("cannot listen"))?;
     let _folder = RemovedAtEnd(state.settings.remove.clone());
+    let ended = until_end(&signals, input, &state);
+    state.notices.finish();
+    ended.map_err(failed("cannot wait"))
+}
+
+/// Hears the launcher until it is gone, or a signal asks for the end.
+fn until_end(signals: &Signals, mut input: Lines, state: &State) -> io::Result<()> {
     let stdin = io::stdin();
     loop {
-        let on = [(stdin.as_fd(), Want::Read), (signals.as_fd(), Want::Read)];
-        let [news, asked] = sys::wait(on, None).map_err(failed("cannot wait"))?;
+        let [news, asked] = sys::wait([(stdin.as_fd(), Want::Read), (signals.as_fd(), Want::Read)], None)?;
         if asked && signals.next().is_some() {
             return Ok(());
         }
         if news {
-            match input.next() {
-                Ok(line) => SidecarFailed::decode(&line)
-                    .into_iter()
-                    .for_each(|failed| state.fleet.fail(&failed.kind, failed.reason)),
-                Err(_end) => return Ok(()),
+            let Ok(line) = input.next() else { return Ok(()) };
+            if let Some(SidecarFailed { kind, reason }) = SidecarFailed::decode(&line) {
+                state.fleet.fail(&kind, reason);
             }
         }
     }
@@ -136,7 +140,11 @@ fn listen_and_serve(settings: ProxySettings) -> io::Result<Arc<State>> {
     let execs = listen::unix(&settings.exec_socket, SocketType::STREAM, settings.uid)?;
     let sidecars = listen::unix(&settings.execd_socket, SocketType::SEQPACKET, settings.uid)?;
     let tcp = settings.tcp.as_ref().map(TcpListener::bind).transpose()?;
-    let tcp_address = tcp.as_ref().map(|tcp| tcp.local_addr().map(|address| address.to_string())).transpose()?;
+    let tcp_address = tcp.as_ref().map(TcpListener::local_addr).transpose()?;
+    if tcp_address.is_some_and(|address| !address.ip().is_loopback()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "TCP is served only on loopback"));
+    }
+    let tcp_address = tcp_address.map(|address| address.to_string());
     let state = Arc::new(State {
         fleet: Fleet::new(&settings.sidecars)?,
         slots: Slots::new(settings.max_calls),

@@ -95,8 +95,15 @@ impl Output {
         }
     }
 
-    /// Tells how a tool ended, behind all of its output.
-    pub(super) fn finish(&mut self, conn: &Conn, outcome: &Outcome, timed_out: bool) -> Result<(), Refusal> {
+    /// Tells how a tool ended, behind what is still `unsent` of its answer. One write where it is short: that wakes the
+    /// client once.
+    pub(super) fn finish(
+        &mut self,
+        conn: &Conn,
+        mut unsent: Vec<u8>,
+        outcome: &Outcome,
+        timed_out: bool,
+    ) -> Result<(), Refusal> {
         match self {
             Self::Spooled { .. } if timed_out => Err(Refusal::TimedOut(outcome.reason.clone())),
             Self::Spooled { out, err } => {
@@ -106,23 +113,22 @@ impl Output {
                 send_file(conn, err)
             }
             Self::Direct | Self::Piped(_) => {
-                let mut end = Vec::new();
                 if timed_out && matches!(self, Self::Piped(_)) {
-                    chunk::encode(b"aifo-coder proxy timeout\n", &mut end);
+                    chunk::encode(b"aifo-coder proxy timeout\n", &mut unsent);
                 }
                 let trailers = outcome.trailers();
                 let trailers: Vec<(&str, &str)> =
                     trailers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                chunk::encode_end(&trailers, &mut end);
-                conn.send_slowly(&end)
+                chunk::encode_end(&trailers, &mut unsent);
+                conn.send_slowly(&unsent)
             }
         }
     }
 
     /// Tells that a tool did not start, in the shape that an answer of this protocol has.
     pub(super) fn answer_unstarted(&mut self, conn: &Conn, outcome: &Outcome) -> Result<(), Refusal> {
-        conn.send_slowly(&self.head("none"))?;
-        self.finish(conn, outcome, false)
+        let head = self.head("none");
+        self.finish(conn, head, outcome, false)
     }
 }
 

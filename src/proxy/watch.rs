@@ -44,10 +44,12 @@ struct Watch<'a> {
     rest: u64,
 }
 
-/// Stays with a tool until it has ended and its output was taken. The slot is free as soon as it has ended.
+/// Stays with a tool until it has ended and its output was taken; `first` is what its sidecar said first. The slot is
+/// free as soon as the tool has ended.
 pub(super) fn to_the_end(
     conn: &Conn,
     running: &Running,
+    first: Report,
     output: &mut Output,
     limit: Option<Limit>,
     slot: Slot<'_>,
@@ -55,6 +57,7 @@ pub(super) fn to_the_end(
     let unsent = output.head(&running.exec_id);
     let (client_gone, timed_out) = (false, false);
     let mut watch = Watch { conn, running, output, unsent, client_gone, limit, timed_out, ended: None, rest: u64::MAX };
+    watch.take_report(Some(first));
     let mut slot = Some(slot);
     let trouble = loop {
         if watch.ended.is_some() {
@@ -76,23 +79,21 @@ pub(super) fn to_the_end(
     let answered = match trouble {
         Some(error) => Err(Refusal::Internal(error)),
         None if watch.client_gone => Err(Refusal::Vanished),
-        None => watch.output.finish(conn, &outcome, watch.timed_out),
+        None => watch.output.finish(conn, watch.unsent, &outcome, watch.timed_out),
     };
     Ended { outcome, usage, answered }
 }
 
 impl Watch<'_> {
+    /// Nothing more will come; what is still unsent goes out together with the end.
     fn is_finished(&self) -> bool {
-        let all_taken = self.unsent.is_empty() && (self.rest == 0 || self.output.pipe().is_none());
-        self.ended.is_some() && (self.client_gone || all_taken)
+        let drained = self.rest == 0 || self.output.pipe().is_none();
+        self.ended.is_some() && (self.client_gone || drained)
     }
 
     /// Sends what can be sent, waits for news, takes them.
     fn step(&mut self) -> io::Result<()> {
         self.send();
-        if self.is_finished() {
-            return Ok(());
-        }
         let can_pump = self.unsent.is_empty() && self.rest > 0;
         let list = [
             (!self.client_gone).then(|| self.conn.hangup()),
@@ -100,7 +101,9 @@ impl Watch<'_> {
             self.ended.is_none().then(|| PollFd::new(&*self.running.call, PollFlags::IN)),
             self.output.pipe().filter(|_| can_pump).map(|pipe| PollFd::new(pipe, PollFlags::IN)),
         ];
-        let left = self.limit.map(|limit| limit.at.saturating_duration_since(Instant::now()));
+        // Once the tool has ended, its client may take as long as it likes.
+        let limit = self.limit.filter(|_| self.ended.is_none());
+        let left = limit.map(|limit| limit.at.saturating_duration_since(Instant::now()));
         let [gone, _, report, pipe] = ready::poll(list, left)?;
         if gone {
             self.lose_client();
@@ -111,10 +114,7 @@ impl Watch<'_> {
         if pipe {
             self.rest -= self.output.pump(self.rest, &mut self.unsent);
         }
-        if self.ended.is_none()
-            && let Some(limit) = self.limit
-            && limit.at <= Instant::now()
-        {
+        if self.ended.is_none() && limit.is_some_and(|limit| limit.at <= Instant::now()) {
             (self.limit, self.timed_out) = (None, true);
             self.cancel();
         }
@@ -122,6 +122,9 @@ impl Watch<'_> {
     }
 
     fn send(&mut self) {
+        if self.unsent.is_empty() {
+            return;
+        }
         match self.conn.try_send(&self.unsent) {
             Ok(count) => drop(self.unsent.drain(..count)),
             Err(_gone) => self.lose_client(),
@@ -146,7 +149,12 @@ impl Watch<'_> {
     fn hear(&mut self) {
         let mut record = [0; 64];
         let length = channel::receive(&*self.running.call, &mut record).map_or(0, |(length, _)| length);
-        self.ended = match Report::decode(record.get(..length).unwrap_or_default()) {
+        self.take_report(Report::decode(record.get(..length).unwrap_or_default()));
+    }
+
+    /// None is what remains of a sidecar that is gone.
+    fn take_report(&mut self, report: Option<Report>) {
+        self.ended = match report {
             Some(Report::Exited { code, usage }) => Some((Outcome::exited(code), usage)),
             Some(Report::Signaled { signal, usage }) => Some((Outcome::signaled(signal), usage)),
             Some(Report::Started | Report::Failed(_)) => return,

@@ -37,7 +37,7 @@ impl Arch {
         }
     }
 
-    fn target(self) -> &'static str {
+    pub(crate) fn target(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-musl",
             Self::Arm64 => "aarch64-unknown-linux-musl",
@@ -78,8 +78,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
 /// Builds for one architecture.
 pub(crate) fn build(arch: Arch) -> Result<(), Failure> {
     ensure_target(arch.target())?;
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
+    let mut cargo = cmd::cargo();
     cargo.args(["build", "--release", "--quiet", "--target", arch.target()]);
     cargo.args(["--package", "aifo-coder", "--package", "aifo-shim"]);
     cargo.env("RUSTFLAGS", remapped());
@@ -106,7 +105,7 @@ fn remapped() -> String {
     flags.join(" ")
 }
 
-fn ensure_target(target: &str) -> Result<(), Failure> {
+pub(crate) fn ensure_target(target: &str) -> Result<(), Failure> {
     let installed = cmd::capture(Command::new("rustup").args(["target", "list", "--installed"]));
     let Ok(installed) = installed else {
         // Without rustup the distribution's own compiler may still have the target; the build will tell.

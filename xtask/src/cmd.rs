@@ -1,12 +1,13 @@
 //! Runs other programs: echo the command, run it, and make a failure of whatever is not success.
 
 use std::{
+    env,
     error::Error,
     fmt, io,
     process::{Command, Output, Stdio},
 };
 
-use crate::report;
+use crate::{report, root};
 
 /// Why a task ended: one line, and where it helps, what to type next.
 #[derive(Debug)]
@@ -65,6 +66,23 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
     }
     let said = String::from_utf8_lossy(&stderr).trim_end().to_owned();
     Err(Failure::new(format!("`{}` ended with {status}: {said}", shown(command))))
+}
+
+/// Docker, or the program that `AIFO_CODER_DOCKER` names instead.
+pub(crate) fn docker() -> Command {
+    Command::new(env::var_os("AIFO_CODER_DOCKER").unwrap_or_else(|| "docker".into()))
+}
+
+/// Whether an engine answers.
+pub(crate) fn docker_answers() -> bool {
+    capture(docker().args(["version", "--format", "{{.Server.Version}}"])).is_ok()
+}
+
+/// Cargo, the one that runs this, in the project's root.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
 }
 
 /// The command as one would type it; for people, not for a shell.

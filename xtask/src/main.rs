@@ -3,11 +3,15 @@
 //! One file a task, one match here. Tasks run from the project's root, start other programs with argument vectors
 //! (never through a shell), echo what they run, and end at the first failure with one line and exit code 1.
 
+mod bench;
 mod build;
+mod check;
 mod cmd;
 mod images;
+mod quickstart;
 mod report;
 mod test;
+mod tidy;
 
 use std::{env, ffi::OsString, path::PathBuf, process::ExitCode};
 
@@ -17,8 +21,11 @@ const HELP: &str = "\
 cargo xtask TASK [OPTIONS]
 
 Tasks:
+  bench        the numbers of the README, with rivals in the same run
   build        the static programs, into target/dist
+  check        format, lints, tidiness, and what the programs must be
   images       base, agent and toolchain images
+  quickstart   build everything and run a first session
   test         every test that this machine can run
 
 `cargo xtask TASK --help` tells more.
@@ -33,8 +40,12 @@ fn main() -> ExitCode {
             report::out(HELP);
             Ok(())
         }
+        Some("bench") => bench::main(rest),
+        Some("inside") => bench::inside(rest),
         Some("build") => build::main(rest),
+        Some("check") => check::main(rest),
         Some("images") => images::main(rest),
+        Some("quickstart") => quickstart::main(rest),
         Some("test") => test::main(rest),
         _ => Err(Failure::new(format!("no task `{}`", task.display())).hint("cargo xtask help")),
     };

@@ -4,7 +4,6 @@
 //! `--docker` its absence is a failure, so that a green run always means that they ran.
 
 use std::{
-    env,
     ffi::OsString,
     process::{Command, Stdio},
 };
@@ -12,7 +11,7 @@ use std::{
 use crate::{
     build::{self, Arch},
     cmd::{self, Failure},
-    images, report, root,
+    images, report,
 };
 
 pub(crate) const HELP: &str = "\
@@ -36,12 +35,12 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         return Ok(());
     };
     build::build(Arch::host())?;
-    let docker = if plan.quick { Err(Failure::new("left out by --quick")) } else { docker_answers() };
-    if plan.docker {
-        docker.as_ref().map_err(|absent| Failure::new(format!("--docker was asked for, but {absent}")))?;
+    let docker = !plan.quick && cmd::docker_answers();
+    if plan.docker && !docker {
+        return Err(Failure::new("--docker was asked for, but no Docker Engine answers").hint("aifo-coder doctor"));
     }
-    if docker.is_ok() {
-        images::main(image_args())?;
+    if docker {
+        images::main(Vec::new())?;
     }
     let emulator = emulator(plan.docker)?;
     if emulator {
@@ -50,8 +49,8 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     let filter = plan.filter.as_deref();
     run_tests(&["--workspace", "--lib", "--bins"], filter, &[])?;
     let mut skipped = Vec::new();
-    if let Err(absent) = &docker {
-        report::say(format_args!("tests that need docker are skipped: {absent}"));
+    if !docker {
+        report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");
         skipped.push("docker::");
     }
     if !emulator {
@@ -79,17 +78,10 @@ fn parse(args: &[OsString]) -> Result<Option<Plan>, Failure> {
 
 /// Ignored tests are those that need something; the modules of what is missing are left out by name.
 fn run_tests(what: &[&str], filter: Option<&str>, skipped: &[&str]) -> Result<(), Failure> {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root()).args(["test", "--quiet"]).args(what).arg("--").args(filter);
+    let mut cargo = cmd::cargo();
+    cargo.args(["test", "--quiet"]).args(what).arg("--").args(filter);
     cargo.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
     cmd::run(&mut cargo)
-}
-
-fn docker_answers() -> Result<(), Failure> {
-    let docker = env::var_os("AIFO_CODER_DOCKER").unwrap_or_else(|| "docker".into());
-    cmd::capture(Command::new(docker).args(["version", "--format", "{{.Server.Version}}"]))
-        .map(drop)
-        .map_err(|_said| Failure::new("no Docker Engine answers"))
 }
 
 fn emulator(required: bool) -> Result<bool, Failure> {
@@ -99,11 +91,6 @@ fn emulator(required: bool) -> Result<bool, Failure> {
             .hint("apt-get install qemu-user-static"));
     }
     Ok(there)
-}
-
-/// The build containers trust what this machine trusts, where it says so.
-fn image_args() -> Vec<OsString> {
-    env::var_os("SSL_CERT_FILE").map_or_else(Vec::new, |ca| vec!["--ca".into(), ca])
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ Options:
   --base REF        start from this Debian bookworm image; without it from
                     debian:bookworm-slim, or from Debian's packages
   --ca FILE         trust these PEM certificates while building, no longer
+                    (default: what SSL_CERT_FILE names, if it is set)
   --jobs N          builds at a time (default: number of processors)
   --fresh           run every step again: brings in Debian's latest updates
   --arg NAME=VALUE  instead of the value in images/versions (KEEP_APT=1, ...)
@@ -96,7 +97,7 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     let engine = Engine::find()?;
     let sources = Sources {
         images: root().join("images"),
-        ca: wishes.ca.clone(),
+        ca: wishes.ca.clone().or_else(|| env::var_os("SSL_CERT_FILE").map(PathBuf::from)),
         dist: root().join(format!("target/dist/linux-{}", engine.arch)),
     };
     let contexts = contexts(&images, &sources, &logs.join("context"))?;

@@ -1,0 +1,148 @@
+//! `aifo-coder gc`: removes what sessions have left that could not end by themselves, and old copies of our programs.
+//!
+//! A session ends by itself, also after SIGKILL. What can remain is what docker did not get to finish: a daemon that was
+//! killed, a client that died between create and start. Only what carries our labels is touched, and nothing of a
+//! session whose proxy lives.
+
+use std::collections::BTreeSet;
+
+use super::sessions::{Container, containers};
+use crate::{
+    cli::Options,
+    config::Config,
+    docker::Docker,
+    error::Error,
+    json::Json,
+    launch::{Binaries, host_arch},
+    report,
+};
+
+/// Something to remove.
+#[derive(Debug, PartialEq, Eq)]
+struct Leftover {
+    what: &'static str,
+    name: String,
+    why: String,
+}
+
+impl Leftover {
+    fn removal(&self) -> Vec<&str> {
+        match self.what {
+            "container" => vec!["rm", "--force", "--volumes", &self.name],
+            "volume" => vec!["volume", "rm", &self.name],
+            _ => vec!["image", "rm", &self.name],
+        }
+    }
+}
+
+/// Finds and removes; with `--dry-run` only finds.
+pub(crate) fn run(options: &Options, config: &Config) -> Result<(), Error> {
+    let docker = Docker::find(config.docker.clone())?;
+    let mut removed = Vec::new();
+    for leftover in leftovers(&docker, config)? {
+        let done = options.dry_run
+            || match docker.capture(&leftover.removal()) {
+                Ok(_) => true,
+                // A session that runs older programs still needs them.
+                Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => false,
+                Err(other) => return Err(other),
+            };
+        if done {
+            removed.push(leftover);
+        }
+    }
+    if options.json {
+        let shown = removed.iter().map(|leftover| {
+            let text = |text: &str| Json::text(text);
+            Json::Object(vec![
+                ("what", text(leftover.what)),
+                ("name", text(&leftover.name)),
+                ("why", text(&leftover.why)),
+            ])
+        });
+        let list = Json::List(shown.collect());
+        report::out(format_args!(
+            "{}\n",
+            Json::document(vec![("dry_run", Json::Bool(options.dry_run)), ("removed", list)])
+        ));
+        return Ok(());
+    }
+    let verb = if options.dry_run { "would remove" } else { "removed" };
+    removed.iter().for_each(|Leftover { what, name, why }| report::out(format_args!("{verb} {what} {name}: {why}\n")));
+    if removed.is_empty() {
+        report::say("nothing was left");
+    }
+    Ok(())
+}
+
+fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
+    let containers = containers(docker)?;
+    let living = living(&containers);
+    let mut found: Vec<Leftover> =
+        containers.iter().filter(|container| !living.contains(&container.session)).map(dead).collect();
+    let list = |words: &[&str]| docker.capture(words).map(|lines| lines.lines().map(str::to_owned).collect::<Vec<_>>());
+    let format = "{{.Name}} {{.Label \"aifo.session\"}}";
+    for line in list(&["volume", "ls", "--filter", "label=aifo.session", "--format", format])? {
+        let (name, session) = line.split_once(' ').unwrap_or((&line, ""));
+        if !living.contains(session) {
+            found.push(Leftover { what: "volume", name: name.to_owned(), why: format!("session {session} has ended") });
+        }
+    }
+    // Without our own programs at hand nothing can be told old.
+    let Ok(current) = Binaries::find(config.binaries.as_deref(), host_arch()).and_then(|binaries| binaries.read())
+    else {
+        return Ok(found);
+    };
+    let old = || "of another build of aifo-coder".to_owned();
+    let volumes = list(&["volume", "ls", "--filter", "label=aifo.binaries", "--format", "{{.Name}}"])?;
+    let images = list(&["image", "ls", "aifo-coder-session", "--format", "{{.Repository}}:{{.Tag}}"])?;
+    found.extend(volumes.into_iter().filter(|name| *name != current.volume()).map(|name| Leftover {
+        what: "volume",
+        name,
+        why: old(),
+    }));
+    found.extend(images.into_iter().filter(|name| *name != current.reference()).map(|name| Leftover {
+        what: "image",
+        name,
+        why: old(),
+    }));
+    Ok(found)
+}
+
+/// The sessions whose proxy runs, or was created a moment ago and is about to.
+fn living(containers: &[Container]) -> BTreeSet<String> {
+    let lives = |container: &&Container| {
+        let young = container.state == "created" && container.since.contains("second");
+        container.role == "proxy" && (container.state == "running" || young)
+    };
+    containers.iter().filter(lives).map(|container| container.session.clone()).collect()
+}
+
+fn dead(container: &Container) -> Leftover {
+    let why = format!("{} of session {}, whose proxy is gone", container.role, container.session);
+    Leftover { what: "container", name: container.id.clone(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_lives_as_long_as_its_proxy() {
+        let container = |session: &str, role: &str, state: &str, since: &str| Container {
+            session: session.into(),
+            role: role.into(),
+            state: state.into(),
+            since: since.into(),
+            ..Container::default()
+        };
+        let all = [
+            container("a", "proxy", "running", "3 hours ago"),
+            container("b", "sidecar", "running", "3 hours ago"),
+            container("c", "proxy", "created", "Less than a second ago"),
+            container("d", "proxy", "created", "3 hours ago"),
+            container("e", "proxy", "exited", "1 second ago"),
+        ];
+        assert_eq!(living(&all).into_iter().collect::<Vec<_>>(), ["a", "c"]);
+    }
+}
