@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "descriptor passing, signal masks and terminal modes have no safe std API")]
 
 use std::{
-    ffi::{c_char, c_int, c_ulong, c_void},
+    ffi::{c_char, c_int, c_long, c_ulong, c_void},
     fs::File,
     io::{self, Read},
     os::{
@@ -83,6 +83,7 @@ unsafe extern "C" {
     fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn setrlimit(resource: c_int, limit: *const [u64; 2]) -> c_int;
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
     fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> c_int;
     fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
 }
@@ -272,6 +273,30 @@ pub fn unblock(numbers: impl Iterator<Item = i32>) {
     unsafe { sigprocmask(SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
 }
 
+/// Closes every descriptor but the standard three: whatever the caller had open is no business of a server.
+pub fn close_inherited() {
+    // The number is the same on every architecture (close_range(2)).
+    const SYS_CLOSE_RANGE: c_long = 436;
+    // SAFETY: called before this process has opened anything, so nothing of ours is closed.
+    let closed = unsafe { syscall(SYS_CLOSE_RANGE, 3 as c_ulong, c_ulong::from(u32::MAX), 0 as c_ulong) };
+    if closed == 0 {
+        return;
+    }
+    // Older kernels say ENOSYS, older container engines EPERM: one by one, then.
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers: Vec<RawFd> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for fd in numbers.into_iter().filter(|&fd| fd > 2) {
+        // SAFETY: as above; the descriptor of the listing itself is already closed and only gives EBADF.
+        unsafe { syscall(SYS_CLOSE, fd) };
+    }
+}
+
+/// close(2), which std offers only for descriptors that it owns.
+#[cfg(target_arch = "x86_64")]
+const SYS_CLOSE: c_long = 3;
+#[cfg(target_arch = "aarch64")]
+const SYS_CLOSE: c_long = 57;
+
 /// Makes orphans among the descendants children of this process instead of the system's first one.
 pub fn become_subreaper() {
     const PR_SET_CHILD_SUBREAPER: c_int = 36;
@@ -327,6 +352,15 @@ impl TerminalModes {
             unsafe { ioctl(self.fd, TCSETSW, self.modes.as_mut_ptr()) };
         }
     }
+}
+
+/// Whether standard output is a terminal whose size nobody has set yet.
+pub fn has_no_size() -> bool {
+    const TIOCGWINSZ: c_ulong = 0x5413;
+    let mut size = [1u16; 4];
+    // SAFETY: the kernel writes its 8-byte winsize into the array.
+    let done = unsafe { ioctl(1, TIOCGWINSZ, size.as_mut_ptr()) };
+    done == 0 && size.starts_with(&[0, 0])
 }
 
 fn process_group() -> c_int {

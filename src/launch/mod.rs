@@ -158,9 +158,9 @@ fn is_ours(image: &str) -> bool {
 
 fn pull(docker: &Docker, image: &str) -> Result<(), Error> {
     report::say(format_args!("pulling {image}"));
-    // Docker shows its own progress, on stderr like all talk.
-    let output = docker.command().args(["pull", "--quiet", image]).output();
-    let output = output.map_err(|cause| Error::Start("docker".into(), cause))?;
+    // Docker's own progress is talk, so it goes where talk goes.
+    let output = docker.command().args(["pull", image]).stdout(io::stderr()).stderr(Stdio::piped()).spawn();
+    let output = output.and_then(Child::wait_with_output).map_err(|cause| Error::Start("docker".into(), cause))?;
     if output.status.success() {
         return Ok(());
     }

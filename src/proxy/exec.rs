@@ -30,6 +30,8 @@ use crate::{
     control::{CallRecord, Notice},
 };
 
+/// A body up to this size is received without waiting for a place among the large ones.
+const SMALL_BODY: u64 = 64 * 1024;
 /// Between handing a call to a sidecar and hearing that its tool has started.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -43,6 +45,8 @@ pub(super) struct Running {
 
 /// Serves one call.
 pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
+    // Held until the tool runs and the request is gone.
+    let large = (body.most() > SMALL_BODY).then(|| state.large.take());
     let mut decoder = ExecDecoder::default();
     conn.receive_body(body, |bytes| Ok(decoder.feed(bytes)?))?;
     let request = decoder.finish()?;
@@ -51,8 +55,8 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         .ok_or_else(|| Refusal::Forbidden(format!("`{tool}` is on no list of tools; add it with --tool KIND:NAME")))?;
     let sidecars = settle(conn, state.fleet.of_kinds(&kinds))?;
     if sidecars.is_empty() {
-        let reason =
-            format!("no {} sidecar in this session; start it with --toolchain {}", kinds.join(" or "), kinds[0]);
+        let kind = kinds.first().copied().unwrap_or_default();
+        let reason = format!("no {} sidecar in this session; start it with --toolchain {kind}", kinds.join(" or "));
         return Err(Refusal::NotAvailable { tool, reason });
     }
     let slot = state.slots.take();
@@ -64,12 +68,22 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         }
         Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
-    drop(descriptors);
+    // What is not needed any more must not be held as long as a tool runs, and its copies of the client's pipes least.
+    let record = record(&running, &request, proto);
+    drop((descriptors, request, large));
     state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
     state.calls().remove(&running.exec_id);
     let Ended { outcome, usage, answered } = ended;
-    state.notices.tell(Notice::Call(record(&running, &request, proto, &outcome, usage, begun)));
+    state.notices.tell(Notice::Call(CallRecord {
+        code: outcome.code,
+        signal: outcome.signal,
+        reason: outcome.reason,
+        wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        cpu_us: usage.cpu_us,
+        peak_kib: usage.peak_kib,
+        ..record
+    }));
     answered
 }
 
@@ -183,14 +197,8 @@ pub(super) fn random_name() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn record(
-    running: &Running,
-    request: &ExecRequest,
-    proto: u8,
-    outcome: &Outcome,
-    usage: channel::Usage,
-    begun: Instant,
-) -> CallRecord {
+/// What is known of a call when it starts.
+fn record(running: &Running, request: &ExecRequest, proto: u8) -> CallRecord {
     let mut room = CallRecord::MAX_ARGS;
     let fits = |arg: &&[u8]| {
         let fits = arg.len() <= room;
@@ -205,11 +213,6 @@ fn record(
         args_total: request.args.len(),
         cwd: request.cwd.clone(),
         proto,
-        code: outcome.code,
-        signal: outcome.signal,
-        reason: outcome.reason.clone(),
-        wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-        cpu_us: usage.cpu_us,
-        peak_kib: usage.peak_kib,
+        ..CallRecord::default()
     }
 }

@@ -46,6 +46,8 @@ use crate::{
 
 /// Connections that are served at once, waiting calls included.
 const MOST_CONNECTIONS: usize = 1024;
+/// Calls with a large body that are received and started at once: each may take some 24 MiB until its tool runs.
+const MOST_LARGE: usize = 4;
 /// Sidecars that dial in, and strangers that try.
 const MOST_SIDECARS: usize = 32;
 
@@ -55,6 +57,7 @@ struct State {
     settings: ProxySettings,
     fleet: Fleet,
     slots: Slots,
+    large: Slots,
     calls: Mutex<HashMap<String, Arc<OwnedFd>>>,
     notices: Notices,
 }
@@ -75,6 +78,7 @@ impl State {
 /// Runs until the launcher is gone or asks for the end.
 pub(crate) fn run() -> Result<(), Error> {
     let failed = |what: &'static str| move |cause: io::Error| Error::Proxy(what, cause);
+    sys::close_inherited();
     // Before any thread: all of them inherit the mask.
     let signals = Signals::collect([SIGTERM, SIGINT].into_iter()).map_err(failed("cannot collect signals"))?;
     raise_descriptor_limit();
@@ -148,6 +152,7 @@ fn listen_and_serve(settings: ProxySettings) -> io::Result<Arc<State>> {
     let state = Arc::new(State {
         fleet: Fleet::new(&settings.sidecars)?,
         slots: Slots::new(settings.max_calls),
+        large: Slots::new(MOST_LARGE),
         calls: Mutex::default(),
         notices: Notices::start()?,
         settings,

@@ -12,6 +12,7 @@ use std::{
     os::fd::AsFd,
     path::PathBuf,
     process::{self, Command, ExitCode},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -30,6 +31,8 @@ use aifo_shim::{
 
 /// Between TERM and KILL when the session has ended.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long a container's terminal may be without a size before the agent starts all the same.
+const SIZE_PATIENCE: Duration = Duration::from_millis(250);
 
 /// The folders of the seed's uniform PATH, behind the shims and before what the image brings.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -54,7 +57,9 @@ fn run(args: &[OsString]) -> Result<Ended, ShimError> {
     let forwarded = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT];
     let signals = Signals::collect(forwarded.into_iter().chain([SIGCHLD])).map_err(ShimError::Transport)?;
     let is_first = process::id() == 1;
-    if !is_first {
+    if is_first {
+        await_terminal_size();
+    } else {
         sys::become_subreaper();
     }
     let agent = start(&plan)?;
@@ -63,6 +68,15 @@ fn run(args: &[OsString]) -> Result<Ended, ShimError> {
         clear_up();
     }
     Ok(ended)
+}
+
+/// Older engines start a container's terminal without a size, and the docker client sets it a moment later. An agent that
+/// looks in between would draw for no columns at all, or for 80.
+fn await_terminal_size() {
+    let deadline = Instant::now() + SIZE_PATIENCE;
+    while sys::has_no_size() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn parse(args: &[OsString]) -> Result<Plan, ShimError> {
@@ -186,7 +200,7 @@ fn clear_up() {
     while !tree::descendants(process::id()).is_empty() {
         signal_all(SIGKILL);
         while sys::reap().is_some() {}
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

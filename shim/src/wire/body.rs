@@ -52,6 +52,15 @@ impl BodyReader {
         matches!(self, Self::Done)
     }
 
+    /// How many bytes it may still bring.
+    pub fn most(&self) -> u64 {
+        match self {
+            Self::Done => 0,
+            Self::Length { left } => *left,
+            Self::Chunked { total, .. } => MAX_BODY - total,
+        }
+    }
+
     /// Takes bytes from the front of `input`: how many it used, and those among them that are body. What stands behind
     /// the body's end is left alone.
     ///
