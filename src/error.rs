@@ -4,26 +4,59 @@
 
 use std::{error, ffi::OsString, fmt, io, path::PathBuf};
 
+use crate::config::Origin;
+
 #[derive(Debug)]
 #[expect(clippy::error_impl_error, reason = "the one error type of this crate; there is no other to mistake it for")]
 pub(crate) enum Error {
     Usage(String),
-    Variable { name: &'static str, expected: &'static str },
+    /// A value that its setting does not take.
+    Setting {
+        origin: Origin,
+        why: String,
+    },
+    ConfigFile {
+        file: PathBuf,
+        why: String,
+    },
+    NoHome,
+    Locked {
+        workspace: PathBuf,
+        holder: String,
+    },
+    NoProfile {
+        profile: String,
+        why: &'static str,
+    },
     DockerMissing(OsString),
     DockerNotRunning,
     DockerDenied,
-    Docker { command: String, said: String },
+    Docker {
+        command: String,
+        said: String,
+    },
     Platform(String),
-    NoBinaries { linux: String, places: Vec<PathBuf> },
+    NoBinaries {
+        linux: String,
+        places: Vec<PathBuf>,
+    },
     NoImage(String),
-    Pull { image: String, said: String },
-    Workspace { folder: PathBuf, why: &'static str },
+    Pull {
+        image: String,
+        said: String,
+    },
+    Workspace {
+        folder: PathBuf,
+        why: &'static str,
+    },
     LinuxOnly,
     Random(io::Error),
     Read(PathBuf, io::Error),
     Write(PathBuf, io::Error),
     Start(OsString, io::Error),
-    ProxyDown { said: String },
+    ProxyDown {
+        said: String,
+    },
     Execd(&'static str, io::Error),
     Proxy(&'static str, io::Error),
     Unhealthy(usize),
@@ -34,7 +67,7 @@ impl Error {
     /// agent could run.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Variable { .. } => 2,
+            Self::Usage(_) | Self::Setting { .. } | Self::ConfigFile { .. } => 2,
             Self::Unhealthy(_) => 1,
             _ => 125,
         }
@@ -44,6 +77,9 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Usage(_) => Some("aifo-coder --help".to_owned()),
+            Self::Setting { .. } | Self::ConfigFile { .. } => Some("aifo-coder config --origin show".to_owned()),
+            Self::Locked { .. } => Some("end that session, or work in a clone: git clone . ../other".to_owned()),
+            Self::NoProfile { .. } => Some("cargo xtask apparmor, or AIFO_CODER_APPARMOR_PROFILE=none".to_owned()),
             Self::DockerMissing(_) => Some("install Docker, or run without isolation: --runtime local".to_owned()),
             Self::DockerNotRunning => Some("start it: sudo systemctl start docker, or open Docker Desktop".to_owned()),
             Self::DockerDenied => {
@@ -69,7 +105,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(why) => f.write_str(why),
-            Self::Variable { name, expected } => write!(f, "{name}: expected {expected}"),
+            Self::Setting { origin, why } => write!(f, "{origin}: {why}"),
+            Self::ConfigFile { file, why } => write!(f, "cannot obey `{}`: {why}", file.display()),
+            Self::NoHome => f.write_str("HOME names no folder, and the agent's state must be kept somewhere"),
+            Self::Locked { workspace, holder } => {
+                write!(f, "`{}` already has an agent: {holder}", workspace.display())
+            }
+            Self::NoProfile { profile, why } => write!(f, "AppArmor profile `{profile}` cannot be used: {why}"),
             Self::DockerMissing(program) => write!(f, "`{}` is not installed", program.display()),
             Self::DockerNotRunning => f.write_str("docker is installed, but its daemon does not answer"),
             Self::DockerDenied => f.write_str("docker's daemon is running, but you may not use it"),

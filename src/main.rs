@@ -3,6 +3,7 @@
 //! The same program is the launcher on the host, and under the hidden commands `proxy` and `execd` what runs in a
 //! session's containers: one thing to audit, to sign and to ship.
 
+mod agent;
 #[cfg(target_os = "linux")]
 mod channel;
 mod cli;
@@ -13,6 +14,7 @@ mod docker;
 mod error;
 #[cfg(target_os = "linux")]
 mod execd;
+mod image;
 mod inspect;
 mod json;
 mod launch;
@@ -28,10 +30,10 @@ use std::{
 };
 
 use crate::{
-    cli::{Command, Invocation},
-    config::Config,
+    cli::{Command, Invocation, Listing, Switches},
+    config::{Config, Sources},
     error::Error,
-    launch::Agent,
+    launch::{Manner, Task, Wishes},
 };
 
 /// The tag of our images.
@@ -51,36 +53,59 @@ fn dispatch() -> Result<ExitCode, Error> {
     if let Some(done) = inside_a_container() {
         return done.map(|()| ExitCode::SUCCESS);
     }
-    let Invocation { options, command } = cli::parse(env::args_os().skip(1))?;
-    report::set_level(options.level);
-    let config = Config::from_env()?;
-    let agent = match command {
-        Command::Help { long } => {
-            report::out(if long { cli::long_help() } else { cli::short_help() });
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Version => {
-            report::out(concat!("aifo-coder ", env!("CARGO_PKG_VERSION"), "\n"));
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Ps => return inspect::ps(&options, &config).map(|()| ExitCode::SUCCESS),
-        Command::Gc => return inspect::gc(&options, &config).map(|()| ExitCode::SUCCESS),
-        Command::Doctor => return inspect::doctor(options, &config).map(|()| ExitCode::SUCCESS),
-        Command::Shell { args } => {
-            let command = ["bash".into()].into_iter().chain(args).collect();
-            Agent { name: "shell".to_owned(), image: image(&options), command, shims: true, env: Vec::new() }
-        }
-        Command::Run { command } => {
-            Agent { name: "run".to_owned(), image: image(&options), command, shims: true, env: Vec::new() }
-        }
-        Command::Toolchain { spec, command } => {
-            let shell = || vec!["sh".into()];
-            let command = if command.is_empty() { shell() } else { command };
-            let env = spec.kind.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            Agent { name: spec.kind.name.to_owned(), image: spec.image(), command, shims: false, env }
-        }
+    let Invocation { settings, switches, command } = cli::parse(env::args_os().skip(1))?;
+    report::set_level(switches.level);
+    if let Some(text) = printed(&command) {
+        report::out(text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let config = Config::resolve(&Sources::of_process(settings))?;
+    config.warnings.iter().for_each(report::warn);
+    report::set_color(config.text("ui.color"));
+    let task = match command {
+        Command::Agent { agent, args } => Task::Agent { agent, args },
+        Command::Run { words } => Task::Command { name: "run".to_owned(), agent: None, words },
+        Command::Toolchain { spec, words } => Task::Toolchain { spec, words },
+        Command::Doctor { agent } => return inspect::doctor(agent, switches, &config).map(|()| ExitCode::SUCCESS),
+        Command::CacheClear => return inspect::cache_clear(switches, &config).map(|()| ExitCode::SUCCESS),
+        Command::Listing(listing) => return list(listing, switches, &config).map(|()| ExitCode::SUCCESS),
+        // Printed above, before any configuration was read.
+        _ => return Ok(ExitCode::SUCCESS),
     };
-    launch::run(agent, &options, &config).map(|status| status.map_or(ExitCode::SUCCESS, as_code))
+    let wishes = Wishes { no_input: switches.no_input, yes: switches.yes };
+    let manner = Manner { dry_run: switches.dry_run, wishes };
+    launch::run(&task, &config, manner).map(|status| status.map_or(ExitCode::SUCCESS, as_code))
+}
+
+/// What a command prints that needs neither configuration nor docker.
+fn printed(command: &Command) -> Option<String> {
+    Some(match command {
+        Command::Help { long } => {
+            if *long {
+                cli::long_help()
+            } else {
+                cli::short_help()
+            }
+        }
+        Command::Version => concat!("aifo-coder ", env!("CARGO_PKG_VERSION"), "\n").to_owned(),
+        Command::Completions { shell } => cli::completions(shell),
+        Command::Man => cli::man_page(),
+        Command::Normalize { agent, command } => {
+            let agent::Normalized { command, evaluate } = agent::normalize(agent, command);
+            format!("{}\n{command}\n", if evaluate { "evaluated" } else { "plumbing" })
+        }
+        _ => return None,
+    })
+}
+
+fn list(listing: Listing, switches: Switches, config: &Config) -> Result<(), Error> {
+    match listing {
+        Listing::Ps => inspect::ps(switches, config),
+        Listing::Gc => inspect::gc(switches, config),
+        Listing::Images => inspect::images(switches, config),
+        Listing::ConfigShow => inspect::config(switches, config),
+        Listing::Support => inspect::support(switches, config),
+    }
 }
 
 /// The hidden commands, which read nothing but their standard input.
@@ -93,10 +118,6 @@ fn inside_a_container() -> Option<Result<(), Error>> {
         _ => {}
     }
     None
-}
-
-fn image(options: &cli::Options) -> String {
-    options.image.clone().unwrap_or_else(launch::shell_image)
 }
 
 /// The agent's own code; 128 + n where signal n ended it, or the docker client in front of it.

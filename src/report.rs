@@ -3,9 +3,10 @@
 //! A reader that went away is not an error: `aifo-coder ps | head -1` ends quietly.
 
 use std::{
+    env,
     fmt::Display,
-    io::{self, Write},
-    sync::atomic::{AtomicU8, Ordering},
+    io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
 use crate::error::Error;
@@ -19,7 +20,7 @@ pub(crate) enum Level {
     Verbose,
 }
 
-// The one piece of process-wide state: the level is set once, before anything is said, and read by every thread.
+// Process-wide, because every thread speaks: set once, before anything is said.
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Normal as u8);
 
 /// Sets the level for the rest of the run.
@@ -29,6 +30,27 @@ pub(crate) fn set_level(level: Level) {
 
 fn hears(level: Level) -> bool {
     LEVEL.load(Ordering::Relaxed) >= level as u8
+}
+
+// Whether marks in what is printed may be coloured; set once, like the level.
+static COLORED: AtomicBool = AtomicBool::new(false);
+
+/// Decides on colour: as the user says, else by the terminal and by what its user has set (no-color.org).
+pub(crate) fn set_color(wish: Option<&str>) {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let colored = match wish {
+        Some("always") => true,
+        Some("never") => false,
+        _ if is_set("NO_COLOR") || env::var_os("TERM").is_some_and(|term| term == "dumb") => false,
+        _ => is_set("CLICOLOR_FORCE") || io::stdout().is_terminal(),
+    };
+    COLORED.store(colored, Ordering::Relaxed);
+}
+
+/// A word in green or red, where colour is wanted.
+pub(crate) fn mark(word: &str, is_good: bool) -> String {
+    let code = if is_good { 32 } else { 31 };
+    if COLORED.load(Ordering::Relaxed) { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word.to_owned() }
 }
 
 /// Writes a result.

@@ -9,8 +9,10 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// What users write instead.
     aliases: &'static [&'static str],
-    /// Of our image, behind `aifo-coder-toolchain-`.
-    image: &'static str,
+    /// Of our image, behind `toolchain-`.
+    pub(crate) image: &'static str,
+    /// The language's own image: name, tag of the newest version, and what follows the version.
+    pub(crate) official: (&'static str, &'static str, &'static str),
     /// What every tool of the kind finds set, besides HOME.
     pub(crate) env: &'static [(&'static str, &'static str)],
     /// A call that every sidecar of the kind can serve at once.
@@ -20,21 +22,47 @@ pub(crate) struct Kind {
 /// HOME in every container; the same for any user.
 pub(crate) const HOME: &str = "/home/coder";
 
+const NODE: &[(&str, &str)] = &[
+    ("NPM_CONFIG_CACHE", "/home/coder/.cache/npm"),
+    ("NPM_CONFIG_PREFIX", "/home/coder/.cache/npm-global"),
+    ("YARN_CACHE_FOLDER", "/home/coder/.cache/yarn"),
+    ("PNPM_STORE_PATH", "/home/coder/.cache/pnpm-store"),
+    ("DENO_DIR", "/home/coder/.cache/deno"),
+];
+const PYTHON: &[(&str, &str)] =
+    &[("PIP_CACHE_DIR", "/home/coder/.cache/pip"), ("UV_CACHE_DIR", "/home/coder/.cache/uv"), ("UV_LINK_MODE", "copy")];
+
 /// All kinds, in the order of the help.
 pub(crate) const KINDS: &[Kind] = &[
     Kind {
         name: "rust",
         aliases: &[],
         image: "rust",
-        env: &[("CARGO_HOME", "/home/coder/.cargo"), ("CC", "gcc"), ("CXX", "g++")],
+        official: ("rust", "1", "-bookworm"),
+        env: &[("CARGO_HOME", "/home/coder/.cache/cargo"), ("CC", "gcc"), ("CXX", "g++")],
         probe: ["cargo", "--version"],
     },
-    Kind { name: "node", aliases: &["typescript", "ts", "bun"], image: "node", env: &[], probe: ["node", "--version"] },
-    Kind { name: "python", aliases: &["py"], image: "python", env: &[], probe: ["python3", "--version"] },
+    Kind {
+        name: "node",
+        aliases: &["typescript", "ts", "bun"],
+        image: "node",
+        official: ("node", "lts", "-bookworm"),
+        env: NODE,
+        probe: ["node", "--version"],
+    },
+    Kind {
+        name: "python",
+        aliases: &["py"],
+        image: "python",
+        official: ("python", "3", "-bookworm"),
+        env: PYTHON,
+        probe: ["python3", "--version"],
+    },
     Kind {
         name: "c-cpp",
         aliases: &["c", "cpp", "c_cpp", "c++"],
         image: "cpp",
+        official: ("gcc", "14", "-bookworm"),
         env: &[],
         probe: ["make", "--version"],
     },
@@ -42,7 +70,8 @@ pub(crate) const KINDS: &[Kind] = &[
         name: "go",
         aliases: &["golang"],
         image: "go",
-        env: &[("GOPATH", "/home/coder/go")],
+        official: ("golang", "1", "-bookworm"),
+        env: &[("GOPATH", "/home/coder/.cache/go"), ("GOCACHE", "/home/coder/.cache/go-build")],
         probe: ["go", "version"],
     },
 ];
@@ -58,8 +87,8 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) kind: Kind,
-    version: Option<String>,
-    image: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) image: Option<String>,
 }
 
 impl Spec {
@@ -82,15 +111,6 @@ impl Spec {
         let kind =
             *Kind::parse(kind).ok_or_else(|| bad(format!("no toolchain kind `{kind}`; there are {}", known())))?;
         Ok(Self { kind, version: version.map(str::to_owned), image: image.map(str::to_owned) })
-    }
-
-    /// The image that the user named, or ours in the version asked for.
-    pub(crate) fn image(&self) -> String {
-        match (&self.image, &self.version) {
-            (Some(image), _) => image.clone(),
-            (None, Some(version)) => format!("aifo-coder-toolchain-{}:{version}", self.kind.image),
-            (None, None) => format!("aifo-coder-toolchain-{}:{}", self.kind.image, crate::RELEASE),
-        }
     }
 
     /// Of several for one kind the last one counts.
@@ -120,32 +140,33 @@ mod tests {
         assert!(!["", "-x", ".x", "..", "a/b", "a b", "é", "a\0"].into_iter().any(is_tool_name));
     }
 
-    fn image(text: &str) -> Option<String> {
-        Spec::parse(text).ok().map(|spec| format!("{} {}", spec.kind.name, spec.image()))
+    fn parts(text: &str) -> Option<String> {
+        let Spec { kind, version, image } = Spec::parse(text).ok()?;
+        Some(format!("{} {} {}", kind.name, version.unwrap_or_default(), image.unwrap_or_default()))
     }
 
     #[test]
-    fn a_spec_names_kind_and_image() {
+    fn a_spec_names_kind_version_and_image() {
         for (text, expected) in [
-            ("rust", concat!("rust aifo-coder-toolchain-rust:release-", env!("CARGO_PKG_VERSION"))),
-            ("cpp", concat!("c-cpp aifo-coder-toolchain-cpp:release-", env!("CARGO_PKG_VERSION"))),
-            ("TypeScript@22", "node aifo-coder-toolchain-node:22"),
-            ("go=golang:1.22-bookworm", "go golang:1.22-bookworm"),
-            ("rust@1.80=r.example:5000/rust@sha256:ab", "rust r.example:5000/rust@sha256:ab"),
+            ("rust", "rust  "),
+            ("cpp", "c-cpp  "),
+            ("TypeScript@22", "node 22 "),
+            ("go=golang:1.22-bookworm", "go  golang:1.22-bookworm"),
+            ("rust@1.80=r.example:5000/rust@sha256:ab", "rust 1.80 r.example:5000/rust@sha256:ab"),
         ] {
-            assert_eq!(image(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(parts(text).as_deref(), Some(expected), "{text}");
         }
         for text in ["", "ruby", "rust@", "rust=", "@1", "=x", "rust@=x"] {
-            assert_eq!(image(text), None, "{text}");
+            assert_eq!(parts(text), None, "{text}");
         }
     }
 
     #[test]
     fn the_last_spec_of_a_kind_counts() {
         let specs = ["rust@1", "node", "rust@2"].map(|text| Spec::parse(text).unwrap()).to_vec();
-        let kept: Vec<_> = Spec::last_of_each_kind(specs).iter().map(Spec::image).collect();
-        assert_eq!(kept[1], "aifo-coder-toolchain-rust:2");
+        let kept = Spec::last_of_each_kind(specs);
         assert_eq!(kept.len(), 2);
+        assert_eq!(kept[1].version.as_deref(), Some("2"));
     }
 
     #[test]

@@ -20,3 +20,5 @@ pub mod socket;
 pub mod sys;
 #[cfg(target_os = "linux")]
 pub mod tree;
+#[cfg(target_os = "linux")]
+pub mod user;

@@ -1,6 +1,7 @@
 //! The command line, by example.
 
 use super::*;
+use crate::{agent::AGENTS, config::SETTINGS, error::Error};
 
 fn parse(line: &str) -> Result<Invocation, Error> {
     super::parse(line.split_whitespace().map(OsString::from))
@@ -23,60 +24,71 @@ fn words(line: &str) -> Vec<OsString> {
 }
 
 #[test]
-fn what_follows_the_shells_name_is_untouched() {
-    let invocation = parse("-q --toolchain rust shell --toolchain node -v -- x").unwrap();
-    assert_eq!(invocation.options.toolchains.len(), 1);
-    assert_eq!(invocation.command, Command::Shell { args: words("--toolchain node -v -- x") });
+fn what_follows_an_agents_name_is_untouched() {
+    for agent in AGENTS {
+        let line = format!("-q --toolchain rust {} --toolchain node -v --resume -- x", agent.name());
+        let invocation = parse(&line).unwrap();
+        assert_eq!(invocation.settings.len(), 1, "{line}");
+        let Command::Agent { agent: found, args } = invocation.command else { panic!("{line}") };
+        assert_eq!((found.name(), args), (agent.name(), words("--toolchain node -v --resume -- x")));
+    }
 }
 
 #[test]
 fn a_command_to_run_begins_at_its_first_word() {
     for line in ["run -- make -j --image x", "run make -j --image x"] {
-        assert_eq!(parse(line).unwrap().command, Command::Run { command: words("make -j --image x") }, "{line}");
+        let Command::Run { words: found } = parse(line).unwrap().command else { panic!("{line}") };
+        assert_eq!(found, words("make -j --image x"), "{line}");
     }
     let invocation = parse("run --image foreign:1 --toolchain go -- -weird --").unwrap();
-    assert_eq!(invocation.options.image.as_deref(), Some("foreign:1"));
-    assert_eq!(invocation.command, Command::Run { command: words("-weird --") });
-    let Command::Toolchain { spec, command } = parse("toolchain cpp=gcc:13 -- make").unwrap().command else { panic!() };
-    assert_eq!((spec.image().as_str(), command), ("gcc:13", words("make")));
-    let Command::Toolchain { command, .. } = parse("toolchain go").unwrap().command else { panic!() };
-    assert_eq!(command, words(""));
+    assert_eq!(
+        invocation.settings.iter().map(|(setting, _)| setting.key).collect::<Vec<_>>(),
+        ["image.agent", "session.toolchain"]
+    );
+    let Command::Run { words: found } = invocation.command else { panic!() };
+    assert_eq!(found, words("-weird --"));
+    let Command::Toolchain { spec, words: found } = parse("toolchain cpp=gcc:13 -- make").unwrap().command else {
+        panic!()
+    };
+    assert_eq!((spec.image.as_deref(), found), (Some("gcc:13"), words("make")));
 }
 
 #[test]
 fn options_may_follow_the_commands_that_list() {
-    assert!(parse("ps --json").unwrap().options.json);
-    assert!(parse("--dry-run gc").unwrap().options.dry_run);
-    assert_eq!(parse("doctor --toolchain rust --runtime local").unwrap().options.runtime, Runtime::Local);
+    assert!(parse("ps --json").unwrap().switches.json);
+    assert!(parse("--dry-run gc").unwrap().switches.dry_run);
+    assert!(parse("config show --origin").is_err(), "what follows a word is the command's");
+    assert!(parse("config --origin show").unwrap().switches.origin);
+    let cache = parse("--no-toolchain-cache shell").unwrap().settings;
+    assert_eq!((cache[0].0.key, cache[0].1.as_str()), ("toolchain.cache", "0"));
 }
 
 #[test]
 fn help_comes_whatever_else_stands_there() {
-    assert_eq!(parse("").unwrap().command, Command::Help { long: false });
-    assert_eq!(parse("-h nonsense").unwrap().command, Command::Help { long: false });
-    assert_eq!(parse("-v --help").unwrap().command, Command::Help { long: true });
-    assert_eq!(parse("-V").unwrap().command, Command::Version);
+    assert!(matches!(parse("").unwrap().command, Command::Help { long: false }));
+    assert!(matches!(parse("-h nonsense").unwrap().command, Command::Help { long: false }));
+    assert!(matches!(parse("-v --help").unwrap().command, Command::Help { long: true }));
+    assert!(matches!(parse("-V").unwrap().command, Command::Version));
 }
 
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     for (line, part) in [
         ("shel", "did you mean `shell`?"),
+        ("calude", "did you mean `claude`?"),
         ("toolchains", "did you mean `toolchain`?"),
         ("frobnicate", "see aifo-coder --help"),
         ("--toolchian rust shell", "did you mean `--toolchain`?"),
         ("-x shell", "no option `-x`"),
         ("--toolchain", "missing argument"),
-        ("--toolchain ruby shell", "no toolchain kind `ruby`"),
-        ("--toolchain rust@ shell", "empty part"),
-        ("--runtime podman shell", "docker and local"),
-        ("--tool vite shell", "not KIND:NAME"),
-        ("--tool node:../x shell", "not KIND:NAME"),
-        ("--tool ruby:x shell", "no toolchain kind"),
         ("run", "needs a command"),
         ("run --", "needs a command"),
         ("toolchain", "needs a kind"),
-        ("ps x", "takes no argument"),
+        ("toolchain ruby", "no toolchain kind"),
+        ("ps x", "`ps` takes no argument, got `x`"),
+        ("config", "`config` takes show, got nothing"),
+        ("completions tcsh", "takes SHELL, got `tcsh`"),
+        ("normalize claude", "takes AGENT COMMAND"),
         ("--dry-run=yes shell", "unexpected"),
     ] {
         let text = usage(line);
@@ -113,28 +125,22 @@ fn every_sequence_of_awkward_words_is_parsed_or_refused() {
 }
 
 #[test]
-fn the_help_fits_and_names_every_option_and_command() {
+fn the_help_fits_and_names_everything() {
     let text = long_help();
-    assert!(text.lines().all(|line| line.chars().count() <= 79), "{text}");
-    for command in COMMANDS {
-        assert!(text.contains(&format!("\n  {command}")), "{command}");
-    }
-    for name in help::option_names() {
-        let line = if matches!(name, "--toolchain" | "--tool" | "--image" | "--runtime") {
-            format!("{name} go:x=docker shell")
-        } else {
-            format!("{name} shell")
-        };
-        if let Err(error) = parse(&line) {
-            assert!(!error.to_string().contains("no option"), "{name}: {error}");
-        }
+    assert!(text.lines().all(|line| line.chars().count() <= 79 && line.trim_end() == line), "{text}");
+    let names = near::commands().filter(|name| *name != "help").map(|name| format!("\n  {name}"));
+    let options = near::options().map(|option| format!("--{option}"));
+    let keys = SETTINGS.iter().map(|setting| format!("\n  {}", setting.key));
+    for name in names.chain(options).chain(keys) {
+        assert!(text.contains(&name), "{name}");
     }
 }
 
 #[test]
-fn near_words_are_near() {
-    assert_eq!(distance("shell", "shell"), 0);
-    assert_eq!(distance("shel", "shell"), 1);
-    assert_eq!(distance("", "abc"), 3);
-    assert_eq!(distance("kitten", "sitting"), 3);
+fn completions_and_manual_name_everything() {
+    for text in [completions("bash"), completions("zsh"), completions("fish"), man_page().replace("\\-", "-")] {
+        for name in near::commands().filter(|name| *name != "help").chain(near::options()) {
+            assert!(text.contains(name), "{name} in {text}");
+        }
+    }
 }

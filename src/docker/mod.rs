@@ -23,12 +23,12 @@ pub(crate) struct Docker {
 }
 
 impl Docker {
-    /// The program named by `AIFO_CODER_DOCKER`, else `docker` from PATH.
+    /// The program that is named, else `docker`, from PATH.
     ///
     /// # Errors
     /// [`Error::DockerMissing`].
-    pub(crate) fn find(named: Option<OsString>) -> Result<Self, Error> {
-        let program = named.unwrap_or_else(|| OsString::from("docker"));
+    pub(crate) fn find(named: Option<&str>) -> Result<Self, Error> {
+        let program = OsString::from(named.unwrap_or("docker"));
         if is_there(&program) { Ok(Self { program }) } else { Err(Error::DockerMissing(program)) }
     }
 
@@ -82,12 +82,14 @@ impl Docker {
         }
     }
 
-    /// The daemon's platform as `os/arch`; the cheapest question that it has to answer.
+    /// What the daemon says of itself: one question for all that a session must know.
     ///
     /// # Errors
-    /// As [`Docker::capture`].
-    pub(crate) fn platform(&self) -> Result<String, Error> {
-        self.capture(&["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"])
+    /// As [`Docker::capture`]; [`Error::Platform`] when its containers are not Linux's.
+    pub(crate) fn daemon(&self) -> Result<Daemon, Error> {
+        let format =
+            "{{.ServerVersion}}\n{{.OSType}}\n{{.Architecture}}\n{{.OperatingSystem}}\n{{json .SecurityOptions}}";
+        Daemon::parse(&self.capture(&["info", "--format", format])?)
     }
 
     /// Which of these images are not there.
@@ -110,6 +112,35 @@ impl Docker {
             }
         }
         Ok(missing)
+    }
+}
+
+/// A docker daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Daemon {
+    pub(crate) version: String,
+    /// `amd64`, `arm64`.
+    pub(crate) arch: String,
+    pub(crate) has_apparmor: bool,
+    /// It runs on this very kernel, not in a machine of its own.
+    pub(crate) is_native: bool,
+}
+
+impl Daemon {
+    fn parse(said: &str) -> Result<Self, Error> {
+        let mut lines = said.lines().map(str::to_owned);
+        let mut next = || lines.next().unwrap_or_default();
+        let (version, os, arch, system, security) = (next(), next(), next(), next(), next());
+        if os != "linux" {
+            return Err(Error::Platform(format!("{os}/{arch}")));
+        }
+        let arch = match arch.as_str() {
+            "x86_64" => "amd64".to_owned(),
+            "aarch64" => "arm64".to_owned(),
+            _ => arch,
+        };
+        let is_native = cfg!(target_os = "linux") && !system.contains("Docker Desktop");
+        Ok(Self { version, arch, has_apparmor: security.contains("name=apparmor"), is_native })
     }
 }
 
@@ -151,7 +182,7 @@ mod tests {
         let other =
             sentence("docker: Error response from daemon: boom.\n\nRun 'docker run --help' for more information");
         assert_eq!(other, "`docker version` failed: Error response from daemon: boom.");
-        let missing = Docker::find(Some("/nowhere/docker".into())).unwrap_err().to_string();
+        let missing = Docker::find(Some("/nowhere/docker")).unwrap_err().to_string();
         let all = [down, denied, other, missing];
         assert!((0..4).all(|one| (0..one).all(|two| all[one] != all[two])), "{all:?}");
     }

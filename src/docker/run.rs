@@ -28,20 +28,27 @@ pub(crate) struct RunSpec {
     pub(crate) memory: Option<String>,
     /// SELinux level that all containers of a session share, so that descriptors can pass between them.
     pub(crate) selinux_level: String,
+    /// AppArmor profile; docker's own choice where there is none.
+    pub(crate) apparmor: Option<String>,
 }
 
 /// Where a container's network namespace comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Network {
     /// Its own, in the named network.
-    Own { network: String, hostname: String },
+    Own {
+        network: String,
+        hostname: String,
+        /// `IP:HOST:PORT` each.
+        published: Vec<String>,
+    },
     /// That of another container.
     Of(String),
 }
 
 impl Default for Network {
     fn default() -> Self {
-        Self::Own { network: "none".to_owned(), hostname: String::new() }
+        Self::Own { network: "none".to_owned(), hostname: String::new(), published: Vec::new() }
     }
 }
 
@@ -75,6 +82,20 @@ pub(crate) enum Env {
 }
 
 impl Env {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Plain(name, _) | Self::Secret(name, _) | Self::Inherited(name) => name,
+        }
+    }
+
+    /// Name and value, where the value is not the caller's own.
+    pub(crate) fn value(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Plain(name, value) | Self::Secret(name, value) => Some((name, value)),
+            Self::Inherited(_) => None,
+        }
+    }
+
     pub(super) fn value_for_client(&self) -> Option<(&str, &str)> {
         if let Self::Secret(name, value) = self { Some((name, value)) } else { None }
     }
@@ -99,9 +120,10 @@ impl RunSpec {
         self.labels.iter().for_each(|(name, value)| argv.option("--label", &format!("{name}={value}")));
         argv.words(&["--pull", "never", "--log-driver", "none", "--stop-timeout", "1"]);
         match &self.network {
-            Network::Own { network, hostname } => {
+            Network::Own { network, hostname, published } => {
                 argv.option("--network", network);
                 argv.option("--hostname", hostname);
+                published.iter().for_each(|port| argv.option("--publish", port));
             }
             Network::Of(container) => argv.option("--network", &format!("container:{container}")),
         }
@@ -123,6 +145,7 @@ impl RunSpec {
         argv.option("--user", &self.user);
         argv.words(&["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]);
         argv.option("--security-opt", &format!("label=level:{}", self.selinux_level));
+        self.apparmor.iter().for_each(|profile| argv.option("--security-opt", &format!("apparmor={profile}")));
         argv.option("--pids-limit", &self.pids.to_string());
         self.memory.iter().for_each(|memory| argv.option("--memory", memory));
         if self.read_only {
@@ -133,7 +156,12 @@ impl RunSpec {
 
 impl Volume {
     fn argument(&self) -> String {
-        let mut fields = vec!["type=volume".to_owned(), format!("target={}", self.target)];
+        self.argument_at(self.target)
+    }
+
+    /// The same volume at another place.
+    pub(crate) fn argument_at(&self, target: &str) -> String {
+        let mut fields = vec!["type=volume".to_owned(), format!("target={target}")];
         fields.extend(self.name.iter().map(|name| format!("source={name}")));
         fields.extend(self.label.iter().map(|(name, value)| format!("volume-label={name}={value}")));
         fields.extend(self.read_only.then(|| "readonly".to_owned()));

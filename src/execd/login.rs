@@ -13,6 +13,7 @@ use std::{
         fd::AsFd,
         unix::ffi::{OsStrExt, OsStringExt},
     },
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -29,6 +30,9 @@ pub(super) type Variables = BTreeMap<OsString, OsString>;
 const MARK: &[u8] = b"\0aifo-environment\0";
 /// A profile that takes longer has hung; the container's own environment is used then.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Where tools of a kind install programs, below what a variable names: found behind all that the image brings.
+const INSTALLED: &[(&str, &str)] =
+    &[("CARGO_HOME", "bin"), ("GOPATH", "bin"), ("NPM_CONFIG_PREFIX", "bin"), ("HOME", ".local/bin")];
 /// What a shell sets for itself.
 const SHELLS_OWN: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_"];
 
@@ -45,7 +49,27 @@ pub(crate) fn print() -> io::Result<()> {
 pub(super) fn of_sidecar(ask_login_shell: bool) -> Variables {
     let own: Variables = env::vars_os().collect();
     let login = if ask_login_shell { of_login_shell().unwrap_or_default() } else { Variables::new() };
-    merge(own, login)
+    with_installed(merge(own, login))
+}
+
+fn with_installed(mut variables: Variables) -> Variables {
+    let places =
+        INSTALLED.iter().filter_map(|(name, below)| Some(Path::new(variables.get(OsStr::new(name))?).join(below)));
+    let folders: Vec<PathBuf> = places.filter(|folder| folder.is_absolute()).collect();
+    let path = variables.entry("PATH".into()).or_default();
+    *path = appended(path, folders.into_iter());
+    variables
+}
+
+/// PATH with what it does not hold yet; what is not absolute is left out.
+fn appended(path: &OsStr, more: impl Iterator<Item = PathBuf>) -> OsString {
+    let mut folders: Vec<PathBuf> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    for folder in more.filter(|folder| folder.is_absolute()) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    env::join_paths(folders).unwrap_or_else(|_colon| path.to_owned())
 }
 
 /// The environment of one call: the sidecar's, then the caller's variables, then what the place decides.
@@ -69,13 +93,7 @@ fn merge(mut own: Variables, login: Variables) -> Variables {
     for (name, value) in login {
         if name == "PATH" {
             let path = own.entry(name).or_default();
-            let mut folders: Vec<_> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
-            for folder in env::split_paths(&value) {
-                if folder.is_absolute() && !folders.contains(&folder) {
-                    folders.push(folder);
-                }
-            }
-            *path = env::join_paths(folders).unwrap_or_default();
+            *path = appended(path, env::split_paths(&value));
         } else if !SHELLS_OWN.iter().any(|shells| *shells == name) {
             own.entry(name).or_insert(value);
         }
@@ -144,6 +162,12 @@ mod tests {
         let expected =
             [("EDITOR", "vi"), ("LANG", "C.UTF-8"), ("PATH", "/usr/local/cargo/bin:/usr/bin:/bin:/opt/go/bin")];
         assert_eq!(merged, variables(&expected));
+    }
+
+    #[test]
+    fn what_tools_install_is_found_behind_what_the_image_brings() {
+        let own = variables(&[("PATH", "/usr/bin"), ("HOME", "/h"), ("GOPATH", "/h/go"), ("CARGO_HOME", "relative")]);
+        assert_eq!(with_installed(own)[OsStr::new("PATH")], "/usr/bin:/h/go/bin:/h/.local/bin");
     }
 
     #[test]

@@ -20,13 +20,14 @@ use std::{
     io::{self, Read},
     iter,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
     process,
     time::{Duration, Instant},
 };
 
 use aifo_shim::{
     sys::{self as signals, SIGCHLD, SIGKILL, SIGTERM, Signals, Want},
-    tools, tree,
+    tools, tree, user,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
@@ -69,6 +70,10 @@ pub(crate) fn run() -> Result<(), Error> {
         .map_err(|errno| Error::Execd("cannot hide its memory", errno.into()))?;
     let settings = read_settings().map_err(|cause| Error::Execd("cannot read its settings", cause))?;
     let env = login::of_sidecar(settings.login);
+    if let Some(home) = env.get(OsStr::new("HOME")) {
+        // A tool that needs the name will say so itself.
+        let _named: bool = user::name(Path::new(home)).is_ok();
+    }
     let path = env.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let known = lookup::installed(tools::names(), &settings.kind, &path);
     let hello = Hello {

@@ -6,14 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use super::sessions::{Container, containers};
+use super::{
+    print,
+    sessions::{Container, containers},
+};
 use crate::{
-    cli::Options,
+    cli::Switches,
     config::Config,
     docker::Docker,
     error::Error,
-    json::Json,
-    launch::{Binaries, host_arch},
+    launch::{host_arch, read_programs},
     report,
 };
 
@@ -36,43 +38,28 @@ impl Leftover {
 }
 
 /// Finds and removes; with `--dry-run` only finds.
-pub(crate) fn run(options: &Options, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.docker.clone())?;
-    let mut removed = Vec::new();
+pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
+    let docker = Docker::find(config.text("session.docker"))?;
+    let mut rows = Vec::new();
     for leftover in leftovers(&docker, config)? {
-        let done = options.dry_run
-            || match docker.capture(&leftover.removal()) {
-                Ok(_) => true,
-                // A session that runs older programs still needs them.
-                Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => false,
-                Err(other) => return Err(other),
-            };
-        if done {
-            removed.push(leftover);
-        }
+        let state = if switches.dry_run { "would be removed" } else { remove(&docker, &leftover)? };
+        rows.push([leftover.what, &leftover.name, &leftover.why, state].map(str::to_owned).to_vec());
     }
-    if options.json {
-        let shown = removed.iter().map(|leftover| {
-            let text = |text: &str| Json::text(text);
-            Json::Object(vec![
-                ("what", text(leftover.what)),
-                ("name", text(&leftover.name)),
-                ("why", text(&leftover.why)),
-            ])
-        });
-        let list = Json::List(shown.collect());
-        report::out(format_args!(
-            "{}\n",
-            Json::document(vec![("dry_run", Json::Bool(options.dry_run)), ("removed", list)])
-        ));
-        return Ok(());
-    }
-    let verb = if options.dry_run { "would remove" } else { "removed" };
-    removed.iter().for_each(|Leftover { what, name, why }| report::out(format_args!("{verb} {what} {name}: {why}\n")));
-    if removed.is_empty() {
+    if rows.is_empty() && !switches.json {
         report::say("nothing was left");
+    } else {
+        print(switches.json, "leftovers", &["what", "name", "why", "state"], &rows);
     }
     Ok(())
+}
+
+fn remove(docker: &Docker, leftover: &Leftover) -> Result<&'static str, Error> {
+    match docker.capture(&leftover.removal()) {
+        Ok(_) => Ok("removed"),
+        // A session that runs older programs still needs them.
+        Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => Ok("in use"),
+        Err(other) => Err(other),
+    }
 }
 
 fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
@@ -89,8 +76,7 @@ fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
         }
     }
     // Without our own programs at hand nothing can be told old.
-    let Ok(current) = Binaries::find(config.binaries.as_deref(), host_arch()).and_then(|binaries| binaries.read())
-    else {
+    let Ok(current) = read_programs(host_arch(), config) else {
         return Ok(found);
     };
     let old = || "of another build of aifo-coder".to_owned();

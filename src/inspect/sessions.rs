@@ -1,6 +1,7 @@
 //! `aifo-coder ps`: the sessions that docker knows, read from labels.
 
-use crate::{cli::Options, config::Config, docker::Docker, error::Error, json::Json, report};
+use super::print;
+use crate::{cli::Switches, config::Config, docker::Docker, error::Error, report};
 
 /// A container of ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,35 +29,22 @@ struct Session {
 }
 
 /// Prints the running sessions.
-pub(crate) fn run(options: &Options, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.docker.clone())?;
+pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
+    let docker = Docker::find(config.text("session.docker"))?;
     let sessions = group(containers(&docker)?);
-    if options.json {
-        let shown = sessions.iter().map(|session| {
-            Json::Object(vec![
-                ("session", Json::text(&session.id)),
-                ("agent", Json::text(&session.agent)),
-                ("sidecars", Json::texts(&session.sidecars)),
-                ("since", Json::text(&session.since)),
-                ("workspace", Json::text(&session.workspace)),
-            ])
-        });
-        report::out(format_args!("{}\n", Json::document(vec![("sessions", Json::List(shown.collect()))])));
-        return Ok(());
-    }
-    if sessions.is_empty() {
+    if sessions.is_empty() && !switches.json {
         report::say("no session is running");
         return Ok(());
     }
-    report::out(format_args!("{:<9} {:<12} {:<24} {:<20} {}\n", "SESSION", "AGENT", "SIDECARS", "SINCE", "WORKSPACE"));
-    for Session { id, agent, sidecars, since, workspace } in sessions {
-        // A name is the user's; what a terminal would obey in it is shown.
-        let workspace: String = workspace
-            .chars()
-            .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-            .collect();
-        report::out(format_args!("{id:<9} {agent:<12} {:<24} {since:<20} {workspace}\n", sidecars.join(",")));
-    }
+    let rows = sessions
+        .into_iter()
+        .map(|Session { id, agent, sidecars, since, workspace }| vec![id, agent, sidecars.join(","), since, workspace]);
+    print(
+        switches.json,
+        "sessions",
+        &["session", "agent", "sidecars", "since", "workspace"],
+        &rows.collect::<Vec<_>>(),
+    );
     Ok(())
 }
 

@@ -51,7 +51,7 @@ impl Binaries {
     pub(crate) fn read(&self) -> Result<SessionImage, Error> {
         let mut tar = Tar::default();
         for folder in ["opt/", "opt/aifo/", "opt/aifo/bin/", "run/"] {
-            tar.folder(folder, 0o755, 0);
+            tar.folder(folder, 0o755);
         }
         for name in NAMES {
             let path = self.folder.join(name);
@@ -61,8 +61,10 @@ impl Binaries {
         for tool in tools::names().chain(["env"]) {
             tar.link(&format!("opt/aifo/bin/{tool}"), "aifo-shim");
         }
-        tar.folder("run/aifo/", 0o755, PROXY_UID);
-        tar.folder("tmp/", 0o1777, 0);
+        tar.link("opt/aifo/bin/aifo-bash", "aifo-entrypoint");
+        tar.folder("tmp/", 0o1777);
+        tar.set_owner(PROXY_UID, PROXY_UID);
+        tar.folder("run/aifo/", 0o755);
         let archive = tar.finish();
         let digest = sha256(&archive).chars().take(16).collect();
         Ok(SessionImage { archive, digest })

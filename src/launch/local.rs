@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs,
     os::unix::fs::{DirBuilderExt, symlink},
     path::PathBuf,
@@ -18,6 +19,7 @@ use super::{
 use crate::{
     config::Config,
     control::{ProxySettings, SidecarSettings},
+    docker::Env,
     error::Error,
 };
 
@@ -64,46 +66,51 @@ pub(crate) fn plan(
     let settings = ProxySettings {
         exec_socket: exec.clone(),
         execd_socket: execd.clone(),
-        tcp: config.tcp.then(|| "127.0.0.1:0".to_owned()),
+        tcp: config.is_on("tool.tcp").then(|| "127.0.0.1:0".to_owned()),
         token: identity.token.clone(),
         uid: rustix::process::getuid().as_raw(),
         sidecars: request
             .sidecars
             .iter()
-            .map(|spec| (spec.kind.name.to_owned(), identity.secret_of(spec.kind.name)))
+            .map(|(kind, _)| (kind.name.to_owned(), identity.secret_of(kind.name)))
             .collect(),
         tools: request.tools.clone(),
-        max_secs: config.max_secs,
-        max_calls: config.max_calls,
+        max_secs: Some(config.number("tool.max-secs")).filter(|&secs| secs > 0),
+        max_calls: usize::try_from(config.number("tool.max-calls")).unwrap_or(1),
         ca: None,
         remove: Some(folder.0.clone()),
     };
-    let sidecars = request.sidecars.iter().map(|spec| {
+    let sidecars = request.sidecars.iter().map(|(kind, _)| {
         let mut command = launcher();
         command.arg("execd").envs(certificates(config));
         let settings = SidecarSettings {
             socket: execd.clone(),
-            kind: spec.kind.name.to_owned(),
-            secret: identity.secret_of(spec.kind.name),
+            kind: kind.name.to_owned(),
+            secret: identity.secret_of(kind.name),
             roots: vec![request.workspace.clone(), std::env::temp_dir()],
             login: false,
         };
         (command, settings)
     });
+    let program = &request.program;
     let mut agent = Command::new(binaries.folder.join("aifo-entrypoint"));
-    if request.agent.shims {
+    if program.toolchain.is_none() {
         agent.arg("--path").arg(folder.0.join("bin"));
     }
-    agent.arg("--").args(&request.agent.command);
+    agent.args(program.names.iter().skip(1).flat_map(|name| [OsStr::new("--or"), name]));
+    agent.arg("--").args(program.names.first()).args(&program.args);
     agent.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", exec.display()));
     agent.env("AIFO_TOOLEEXEC_TOKEN", &identity.token);
-    agent.env("AIFO_AGENT_NAME", &request.agent.name);
+    agent.env("AIFO_AGENT_NAME", &program.name);
     agent.env("AIFO_WORKSPACE", &request.workspace);
-    agent.envs(certificates(config)).envs(request.agent.env.iter().cloned());
+    agent.envs(certificates(config));
+    let own = request.variables.iter().filter_map(Env::value);
+    agent.envs(own);
     let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
     Ok((parts, folder))
 }
 
-fn certificates(config: &Config) -> impl Iterator<Item = (&'static str, &PathBuf)> {
-    CA_VARIABLES.iter().flat_map(|name| config.ca.iter().map(move |ca| (*name, ca)))
+fn certificates(config: &Config) -> Vec<(&'static str, PathBuf)> {
+    let ca = config.path("session.ca");
+    CA_VARIABLES.iter().flat_map(|name| ca.iter().map(move |ca| (*name, ca.clone()))).collect()
 }

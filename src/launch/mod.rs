@@ -1,13 +1,25 @@
-//! From an [`Invocation`] to a running session: resolve, check, then act.
+//! From what was asked to a running session: resolve, check, take the lock, then act.
+//!
+//! Nothing is started before everything that can be checked was checked, and nothing is created for the user before the
+//! agent is really run.
 
+mod apparmor;
 mod binaries;
+mod caches;
+mod extras;
+mod git;
+mod images;
+mod inside;
 mod local;
+mod lock;
 mod pod;
 mod session;
 mod tar;
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
@@ -16,155 +28,206 @@ use std::{
 
 pub(crate) use self::{
     binaries::{Binaries, SessionImage},
-    pod::Agent,
+    caches::{CACHES, LABEL as CACHE_LABEL},
+    images::Wishes,
 };
 use self::{
+    inside::Inside,
     local::Folder,
-    pod::{Pod, Request},
+    lock::Lock,
+    pod::{Pod, Program, Request},
     session::{Identity, Parts},
 };
 use crate::{
-    cli::{Options, Runtime},
-    config::Config,
-    docker::Docker,
+    agent::{Agent, by_name},
+    config::{Config, Runtime},
+    docker::{Daemon, Docker},
     error::Error,
+    image::Image,
     report,
     toolchain::Spec,
 };
 
-/// The image of the shell agent.
-pub(crate) fn shell_image() -> String {
-    format!("aifo-coder-shell:{}", crate::RELEASE)
+/// What is to run as the agent.
+#[derive(Debug, Clone)]
+pub(crate) enum Task {
+    /// An agent with its own arguments.
+    Agent { agent: &'static dyn Agent, args: Vec<OsString> },
+    /// Any command in an agent's place: in the container of that agent, but without its state.
+    Command { name: String, agent: Option<&'static dyn Agent>, words: Vec<OsString> },
+    /// A command in a toolchain's own container.
+    Toolchain { spec: Spec, words: Vec<OsString> },
 }
 
-/// Runs `agent` with the sidecars that the options ask for. None after a dry run.
+/// How a run goes, beyond what is configured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Manner {
+    pub(crate) dry_run: bool,
+    pub(crate) wishes: Wishes,
+}
+
+/// Runs a task with the sidecars that are asked for. None after a dry run.
 ///
 /// # Errors
 /// Whatever keeps the session from running; the agent's own end is not an error.
-pub(crate) fn run(agent: Agent, options: &Options, config: &Config) -> Result<Option<ExitStatus>, Error> {
-    let request = request(agent, options, config)?;
+pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
-    let Prepared { parts, _folder } = prepare(&request, &identity, options, config)?;
-    if options.dry_run {
+    let Prepared { parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
+    if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
         for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
             report::out(format_args!("{}\n", shown(command)));
         }
         return Ok(None);
     }
-    if options.runtime == Runtime::Local {
+    if config.runtime() == Runtime::Local {
         report::warn("--runtime local isolates nothing: agent and tools are plain processes of this host");
     }
-    let kinds: Vec<&str> = request.sidecars.iter().map(|spec| spec.kind.name).collect();
+    let kinds: Vec<&str> = request.sidecars.iter().map(|(kind, _)| kind.name).collect();
     let with = if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(", ")) };
-    report::say(format_args!("session {}: {}{with}", identity.id, request.agent.name));
+    report::say(format_args!("session {}: {}{with}", identity.id, request.program.name));
     session::run(parts, |mut agent| agent.wait()).map(Some)
 }
 
-/// Runs `agent` without a terminal and gives what it printed on standard output.
+/// Runs a task without a terminal and gives what it printed on standard output.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn capture(agent: Agent, options: &Options, config: &Config) -> Result<Output, Error> {
-    let request = Request { tty: false, ..request(agent, options, config)? };
-    let Prepared { mut parts, _folder } = prepare(&request, &Identity::new()?, options, config)?;
+pub(crate) fn capture(task: &Task, config: &Config) -> Result<Output, Error> {
+    let identity = Identity::new()?;
+    let Prepared { mut parts, _folder, _lock, .. } = prepare(task, &identity, config, Manner::default())?;
     parts.agent.stdin(Stdio::null()).stdout(Stdio::piped());
     session::run(parts, Child::wait_with_output)
 }
 
-fn request(agent: Agent, options: &Options, config: &Config) -> Result<Request, Error> {
-    let read = |path: &PathBuf| fs::read(path).map_err(|cause| Error::Read(path.clone(), cause));
-    let is_set = |name: &&&str| env::var_os(name).is_some();
-    Ok(Request {
-        agent,
-        sidecars: options.toolchains.clone(),
-        tools: options.tools.clone(),
-        workspace: workspace(config)?,
-        ca: config.ca.as_ref().map(read).transpose()?,
-        tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
-        inherited: pod::INHERITED.iter().filter(is_set).map(|name| (*name).to_owned()).collect(),
-    })
-}
-
-/// A session that is ready to run, and the folder that a local one lives in.
+/// A session that is ready to run, and what must last as long as it does.
 struct Prepared {
     parts: Parts,
+    request: Request,
     _folder: Option<Folder>,
+    _lock: Option<Lock>,
 }
 
-fn prepare(request: &Request, identity: &Identity, options: &Options, config: &Config) -> Result<Prepared, Error> {
-    match options.runtime {
-        Runtime::Docker => {
-            let docker = Docker::find(config.docker.clone())?;
-            let image = session_image(&docker, config)?;
-            if !options.dry_run {
-                provide_images(&docker, request, &image)?;
-            }
-            let pod = Pod::plan(request, identity, config, &image);
-            let sidecars = pod.sidecars.into_iter().map(|(spec, settings)| (docker.run(&spec), settings)).collect();
-            let (proxy, agent) = (docker.run(&pod.proxy), docker.run(&pod.agent));
-            Ok(Prepared { parts: Parts { proxy, settings: pod.settings, sidecars, agent }, _folder: None })
-        }
-        Runtime::Local if cfg!(target_os = "linux") => {
-            let binaries = Binaries::find(config.binaries.as_deref(), host_arch())?;
-            let (parts, folder) = local::plan(request, identity, config, &binaries)?;
-            Ok(Prepared { parts, _folder: Some(folder) })
-        }
+fn prepare(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
+    match config.runtime() {
+        Runtime::Docker => in_docker(task, identity, config, manner),
+        Runtime::Local if cfg!(target_os = "linux") => on_host(task, identity, config, manner),
         Runtime::Local => Err(Error::LinuxOnly),
     }
 }
 
-/// The programs for the daemon's architecture. It is nearly always the host's, so those are read while docker is asked.
-pub(crate) fn session_image(docker: &Docker, config: &Config) -> Result<SessionImage, Error> {
-    let read = |arch: &str| Binaries::find(config.binaries.as_deref(), arch)?.read();
-    let (platform, guessed) = thread::scope(|scope| {
-        let guessed = scope.spawn(|| read(host_arch()));
-        (docker.platform(), guessed.join())
+fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
+    let docker = Docker::find(config.text("session.docker"))?;
+    // Docker takes its time to answer; git and the programs are read meanwhile.
+    let (daemon, image, git) = thread::scope(|scope| {
+        let git = scope.spawn(git::Identity::read);
+        let image = scope.spawn(|| read_programs(host_arch(), config));
+        (docker.daemon(), image.join(), git.join().unwrap_or_default())
     });
-    let platform = platform?;
-    let arch = platform.strip_prefix("linux/").ok_or_else(|| Error::Platform(platform.clone()))?;
-    match guessed {
-        Ok(guessed) if arch == host_arch() => guessed,
-        _ => read(arch),
+    let daemon = daemon?;
+    let image = match image {
+        Ok(image) if daemon.arch == host_arch() => image?,
+        _ => read_programs(&daemon.arch, config)?,
+    };
+    let request = request(task, identity, config, &git, Some(&daemon))?;
+    let lock = lock(task, &request, identity, manner)?;
+    if !manner.dry_run {
+        images::provide(&docker, &request, &image, config, manner.wishes)?;
+        request.program.inside.provide()?;
+        let kinds = request.sidecars.iter().map(|(kind, _)| *kind).chain(request.program.toolchain);
+        let caches: Vec<_> =
+            if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() };
+        caches::provide(&docker, &caches, &request.user, &identity.id)?;
     }
+    let pod = Pod::plan(&request, identity, config, &image);
+    let sidecars = pod.sidecars.into_iter().map(|(spec, settings)| (docker.run(&spec), settings)).collect();
+    let (proxy, agent) = (docker.run(&pod.proxy), docker.run(&pod.agent));
+    let parts = Parts { proxy, settings: pod.settings, sidecars, agent };
+    Ok(Prepared { parts, request, _folder: None, _lock: lock })
 }
 
-/// Makes the session image where it is missing, and looks for the others.
-fn provide_images(docker: &Docker, request: &Request, image: &SessionImage) -> Result<(), Error> {
-    let reference = image.reference();
-    let mut wanted: Vec<String> = vec![reference.clone(), request.agent.image.clone()];
-    wanted.extend(request.sidecars.iter().map(Spec::image));
-    wanted.dedup();
-    let asked: Vec<&str> = wanted.iter().map(String::as_str).collect();
-    for missing in docker.missing_images(&asked)? {
-        if missing == reference {
-            report::say(format_args!("making {reference}"));
-            let label = format!("LABEL aifo.binaries={}", image.digest);
-            let words = ["import", "--change", &label, "-", &reference].map(str::to_owned);
-            docker.feed(&words, &image.archive)?;
-        } else if is_ours(&missing) {
-            return Err(Error::NoImage(missing));
-        } else {
-            pull(docker, &missing)?;
+fn on_host(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
+    let binaries = Binaries::find(config.path("session.binaries").as_deref(), host_arch())?;
+    let request = request(task, identity, config, &git::Identity::default(), None)?;
+    let lock = lock(task, &request, identity, manner)?;
+    let (parts, folder) = local::plan(&request, identity, config, &binaries)?;
+    Ok(Prepared { parts, request, _folder: Some(folder), _lock: lock })
+}
+
+/// Two agents that work on their own account would undo each other's work.
+fn lock(task: &Task, request: &Request, identity: &Identity, manner: Manner) -> Result<Option<Lock>, Error> {
+    match task {
+        Task::Agent { agent, .. } if agent.is_exclusive() && !manner.dry_run => {
+            Lock::take(&request.workspace, agent.name(), &identity.id).map(Some)
         }
+        _ => Ok(None),
     }
-    Ok(())
 }
 
-/// Our names without a registry are built, never looked for at a public one, where anybody could own them.
-fn is_ours(image: &str) -> bool {
-    image.starts_with("aifo-coder-")
+/// The programs for an architecture, and the image made of them.
+///
+/// # Errors
+/// [`Error::NoBinaries`], [`Error::Read`].
+pub(crate) fn read_programs(arch: &str, config: &Config) -> Result<SessionImage, Error> {
+    Binaries::find(config.path("session.binaries").as_deref(), arch)?.read()
 }
 
-fn pull(docker: &Docker, image: &str) -> Result<(), Error> {
-    report::say(format_args!("pulling {image}"));
-    // Docker's own progress is talk, so it goes where talk goes.
-    let output = docker.command().args(["pull", image]).stdout(io::stderr()).stderr(Stdio::piped()).spawn();
-    let output = output.and_then(Child::wait_with_output).map_err(|cause| Error::Start("docker".into(), cause))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(Error::Pull { image: image.to_owned(), said: String::from_utf8_lossy(&output.stderr).trim().to_owned() })
+fn request(
+    task: &Task,
+    identity: &Identity,
+    config: &Config,
+    git: &git::Identity,
+    daemon: Option<&Daemon>,
+) -> Result<Request, Error> {
+    let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
+    let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
+    let apparmor = |daemon| apparmor::choose(config.text("agent.apparmor"), daemon);
+    Ok(Request {
+        program: program(task, config, git)?,
+        sidecars: sidecars.collect(),
+        tools: config.tools()?,
+        workspace: workspace(config)?,
+        user: config.text("session.user").unwrap_or(&identity.user).to_owned(),
+        ca: config.path("session.ca").map(read).transpose()?,
+        tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
+        common: extras::common(),
+        variables: extras::variables(config)?,
+        mounts: extras::mounts(config)?,
+        published: extras::ports(config)?,
+        apparmor: daemon.map(apparmor).transpose()?.flatten(),
+    })
+}
+
+fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program, Error> {
+    Ok(match task {
+        Task::Agent { agent, args } => Program {
+            name: agent.name().to_owned(),
+            image: Image::of_agent(*agent, config).reference,
+            names: agent.binary_names().iter().map(Into::into).collect(),
+            args: agent.args().iter().map(Into::into).chain(args.iter().cloned()).collect(),
+            toolchain: None,
+            inside: Inside::gather(*agent, config, git)?,
+        },
+        Task::Command { name, agent, words } => Program {
+            name: name.clone(),
+            image: agent
+                .or_else(|| by_name("shell"))
+                .map(|agent| Image::of_agent(agent, config).reference)
+                .unwrap_or_default(),
+            names: words.first().cloned().into_iter().collect(),
+            args: words.iter().skip(1).cloned().collect(),
+            toolchain: None,
+            inside: agent.map(|agent| Inside::bare(agent, config)).unwrap_or_default(),
+        },
+        Task::Toolchain { spec, words } => Program {
+            name: spec.kind.name.to_owned(),
+            image: Image::of_sidecar(spec, config).reference,
+            names: words.first().cloned().map_or_else(|| vec!["bash".into(), "sh".into()], |word| vec![word]),
+            args: words.iter().skip(1).cloned().collect(),
+            toolchain: Some(spec.kind),
+            inside: Inside::default(),
+        },
+    })
 }
 
 /// The current folder, if an agent may have it.
@@ -175,7 +238,7 @@ fn workspace(config: &Config) -> Result<PathBuf, Error> {
     if folder == Path::new("/") {
         return refuse("it is the root of the file system");
     }
-    if Some(&folder) == home.as_ref() && !config.allow_home {
+    if Some(&folder) == home.as_ref() && !config.is_on("session.allow-home") {
         return refuse("it is your home directory");
     }
     match folder.to_str() {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! proxy    owns the network namespace and three volumes: the programs, the sockets, /tmp
-//! sidecar  joins both, mounts the workspace, runs execd
-//! agent    joins both, mounts the workspace, runs aifo-entrypoint and under it the command
+//! sidecar  joins both, mounts the workspace and its caches, runs execd
+//! agent    joins both, mounts the workspace and its own state, runs aifo-entrypoint and under it the command
 //! ```
 //!
 //! The proxy's volumes are anonymous, so the last container to go takes them with it, whoever it is.
@@ -12,49 +12,62 @@ use std::{ffi::OsString, path::PathBuf};
 
 use super::{
     binaries::{PROXY_UID, SessionImage},
+    caches,
+    inside::Inside,
     session::Identity,
 };
 use crate::{
     config::Config,
     control::{ProxySettings, SidecarSettings},
     docker::{Env, Mount, Network, RunSpec, Volume},
-    toolchain::{HOME, Spec},
+    toolchain::{HOME, Kind},
 };
 
 /// Where the workspace is in every container.
-const WORKSPACE: &str = "/workspace";
+pub(super) const WORKSPACE: &str = "/workspace";
 const BIN: &str = "/opt/aifo/bin";
 const SOCKETS: &str = "/run/aifo";
 /// Links for tools that the user added, made by the proxy beside its sockets.
 const ADDED_BIN: &str = "/run/aifo/bin";
 const CA: &str = "/run/aifo/ca.crt";
+/// Where our images look for the user's name.
+const USERS: &str = "/var/lib/extrausers";
 /// The session's own loopback has no other listener yet.
 const TCP: &str = "127.0.0.1:8642";
 
 /// What a session is to be, whatever it runs on.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    pub(crate) agent: Agent,
-    pub(crate) sidecars: Vec<Spec>,
+    pub(crate) program: Program,
+    pub(crate) sidecars: Vec<(Kind, String)>,
     pub(crate) tools: Vec<(String, String)>,
     pub(crate) workspace: PathBuf,
+    /// `uid:gid` in the containers.
+    pub(crate) user: String,
     /// The bundle that the user wants trusted.
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) tty: bool,
-    /// Of the caller's variables, those that every container gets.
-    pub(crate) inherited: Vec<String>,
+    /// What every container gets: of the caller's variables those that concern all, and the time zone.
+    pub(crate) common: Vec<Env>,
+    /// Added by hand: for the agent alone, for agent and sidecars, for the session.
+    pub(crate) variables: Vec<Env>,
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) published: Vec<String>,
+    pub(crate) apparmor: Option<String>,
 }
 
 /// The command whose end is the session's end.
 #[derive(Debug, Clone)]
-pub(crate) struct Agent {
+pub(crate) struct Program {
     /// As `AIFO_AGENT_NAME` tells it.
     pub(crate) name: String,
     pub(crate) image: String,
-    pub(crate) command: Vec<OsString>,
-    /// A toolchain's own shell has its tools in place.
-    pub(crate) shims: bool,
-    pub(crate) env: Vec<(String, String)>,
+    /// Its names, of which the first that is there is run, and its arguments.
+    pub(crate) names: Vec<OsString>,
+    pub(crate) args: Vec<OsString>,
+    /// A toolchain's own shell has its tools in place, and their caches.
+    pub(crate) toolchain: Option<Kind>,
+    pub(crate) inside: Inside,
 }
 
 /// A session's containers and what proxy and sidecars are told.
@@ -68,13 +81,12 @@ pub(crate) struct Pod {
 
 impl Pod {
     pub(crate) fn plan(request: &Request, identity: &Identity, config: &Config, image: &SessionImage) -> Self {
-        let user = config.user.clone().unwrap_or_else(|| identity.user.clone());
-        let planner = Planner { request, identity, user };
+        let planner = Planner { request, identity, config };
         Self {
-            proxy: planner.proxy(config, image),
-            settings: planner.settings(config),
-            sidecars: request.sidecars.iter().map(|spec| planner.sidecar(spec)).collect(),
-            agent: planner.agent(config),
+            proxy: planner.proxy(image),
+            settings: planner.settings(),
+            sidecars: request.sidecars.iter().map(|(kind, image)| planner.sidecar(*kind, image)).collect(),
+            agent: planner.agent(),
         }
     }
 }
@@ -82,7 +94,7 @@ impl Pod {
 struct Planner<'a> {
     request: &'a Request,
     identity: &'a Identity,
-    user: String,
+    config: &'a Config,
 }
 
 impl Planner<'_> {
@@ -98,16 +110,17 @@ impl Planner<'_> {
             labels: vec![
                 label("session", &self.identity.id),
                 label("role", role),
-                label("part", if role == "agent" { &self.request.agent.name } else { part }),
+                label("part", if role == "agent" { &self.request.program.name } else { part }),
                 label("workspace", &self.request.workspace.to_string_lossy()),
             ],
             selinux_level: self.identity.selinux_level(),
-            user: self.user.clone(),
+            apparmor: self.request.apparmor.clone(),
+            user: self.request.user.clone(),
             ..RunSpec::default()
         }
     }
 
-    fn proxy(&self, config: &Config, image: &SessionImage) -> RunSpec {
+    fn proxy(&self, image: &SessionImage) -> RunSpec {
         let label = || Some(("aifo.session".to_owned(), self.identity.id.clone()));
         let own = |target| Volume { name: None, target, read_only: false, label: label() };
         RunSpec {
@@ -116,8 +129,9 @@ impl Planner<'_> {
             args: vec!["proxy".into()],
             user: format!("{PROXY_UID}:{PROXY_UID}"),
             network: Network::Own {
-                network: config.network.clone().unwrap_or_else(|| "bridge".to_owned()),
+                network: self.config.text("session.network").unwrap_or("bridge").to_owned(),
                 hostname: "aifo".to_owned(),
+                published: self.request.published.clone(),
             },
             volumes: vec![
                 Volume {
@@ -137,19 +151,19 @@ impl Planner<'_> {
         }
     }
 
-    fn settings(&self, config: &Config) -> ProxySettings {
-        let secret = |spec: &Spec| (spec.kind.name.to_owned(), self.identity.secret_of(spec.kind.name));
-        let uid = self.user.split(':').next().and_then(|uid| uid.parse().ok());
+    fn settings(&self) -> ProxySettings {
+        let secret = |(kind, _): &(Kind, String)| (kind.name.to_owned(), self.identity.secret_of(kind.name));
+        let uid = self.request.user.split(':').next().and_then(|uid| uid.parse().ok());
         ProxySettings {
             exec_socket: format!("{SOCKETS}/exec.sock").into(),
             execd_socket: format!("{SOCKETS}/execd.sock").into(),
-            tcp: config.tcp.then(|| TCP.to_owned()),
+            tcp: self.config.is_on("tool.tcp").then(|| TCP.to_owned()),
             token: self.identity.token.clone(),
             uid: uid.unwrap_or(PROXY_UID),
             sidecars: self.request.sidecars.iter().map(secret).collect(),
             tools: self.request.tools.clone(),
-            max_secs: config.max_secs,
-            max_calls: config.max_calls,
+            max_secs: Some(self.config.number("tool.max-secs")).filter(|&secs| secs > 0),
+            max_calls: usize::try_from(self.config.number("tool.max-calls")).unwrap_or(1),
             ca: self.request.ca.clone(),
             remove: None,
         }
@@ -157,21 +171,18 @@ impl Planner<'_> {
 
     /// What agent and sidecars have in common: the proxy's network and volumes, the workspace, a HOME in memory.
     fn member(&self, part: &str, role: &str) -> RunSpec {
-        let plain = |name: &str, value: &str| Env::Plain(name.to_owned(), value.to_owned());
         let mut env = vec![plain("HOME", HOME), plain("USER", "coder"), plain("LOGNAME", "coder")];
-        env.extend(self.request.inherited.iter().cloned().map(Env::Inherited));
+        env.extend(self.request.common.iter().cloned());
         if self.request.ca.is_some() {
             env.extend(CA_VARIABLES.iter().map(|name| plain(name, CA)));
         }
+        let workspace =
+            Mount { source: self.request.workspace.clone(), target: WORKSPACE.to_owned(), read_only: false };
         RunSpec {
             network: Network::Of(self.name("proxy")),
             volumes_from: Some(self.name("proxy")),
-            mounts: vec![Mount {
-                source: self.request.workspace.clone(),
-                target: WORKSPACE.to_owned(),
-                read_only: false,
-            }],
-            tmpfs: vec![HOME.to_owned()],
+            mounts: [workspace].into_iter().chain(self.request.mounts.iter().cloned()).collect(),
+            tmpfs: vec![HOME.to_owned(), USERS.to_owned()],
             workdir: Some(WORKSPACE.to_owned()),
             pids: 8192,
             env,
@@ -179,53 +190,89 @@ impl Planner<'_> {
         }
     }
 
-    fn sidecar(&self, spec: &Spec) -> (RunSpec, SidecarSettings) {
-        let kind = spec.kind.name;
+    /// What the tools of a kind need, in a sidecar or in a shell of their own.
+    fn equip(&self, run: &mut RunSpec, kind: Kind) {
+        run.env.extend(kind.env.iter().map(|(name, value)| plain(name, value)));
+        if self.config.is_on("toolchain.cache") {
+            run.volumes.extend(caches::of(kind).map(caches::Cache::mount));
+        }
+    }
+
+    fn sidecar(&self, kind: Kind, image: &str) -> (RunSpec, SidecarSettings) {
         let mut run = RunSpec {
-            image: spec.image(),
+            image: image.to_owned(),
             entrypoint: format!("{BIN}/aifo-coder"),
             args: vec!["execd".into()],
-            ..self.member(kind, "sidecar")
+            ..self.member(kind.name, "sidecar")
         };
-        run.env.extend(spec.kind.env.iter().map(|(name, value)| Env::Plain((*name).to_owned(), (*value).to_owned())));
+        self.equip(&mut run, kind);
         let settings = SidecarSettings {
             socket: format!("{SOCKETS}/execd.sock").into(),
-            kind: kind.to_owned(),
-            secret: self.identity.secret_of(kind),
+            kind: kind.name.to_owned(),
+            secret: self.identity.secret_of(kind.name),
             roots: vec![WORKSPACE.into(), "/tmp".into()],
             login: true,
         };
         (run, settings)
     }
 
-    fn agent(&self, config: &Config) -> RunSpec {
-        let agent = &self.request.agent;
+    fn agent(&self) -> RunSpec {
+        let program = &self.request.program;
         let mut run = RunSpec {
-            image: agent.image.clone(),
+            image: program.image.clone(),
             entrypoint: format!("{BIN}/aifo-entrypoint"),
+            args: self.entrypoint_words(),
             tty: self.request.tty,
             ..self.member("agent", "agent")
         };
-        if agent.shims {
-            let added = (!self.request.tools.is_empty()).then_some(ADDED_BIN);
-            for folder in [BIN].into_iter().chain(added) {
-                run.args.extend(["--path".into(), folder.into()]);
-            }
-            run.args.push("--login-files".into());
-        }
-        run.args.push("--".into());
-        run.args.extend(agent.command.iter().cloned());
-        let plain = |name: &str, value: String| Env::Plain(name.to_owned(), value);
-        let url = if config.tcp { format!("http://{TCP}/exec") } else { format!("unix://{SOCKETS}/exec.sock") };
-        run.env.push(plain("AIFO_TOOLEEXEC_URL", url));
+        run.mounts.extend(program.inside.mounts.iter().cloned());
+        let url = if self.config.is_on("tool.tcp") {
+            format!("http://{TCP}/exec")
+        } else {
+            format!("unix://{SOCKETS}/exec.sock")
+        };
+        run.env.push(plain("AIFO_TOOLEEXEC_URL", &url));
         run.env.push(Env::Secret("AIFO_TOOLEEXEC_TOKEN".to_owned(), self.identity.token.clone()));
-        run.env.push(plain("AIFO_AGENT_NAME", agent.name.clone()));
-        if config.shim_verbose {
-            run.env.push(plain("AIFO_TOOLCHAIN_VERBOSE", "1".to_owned()));
+        run.env.push(plain("AIFO_AGENT_NAME", &program.name));
+        let uid = self.request.user.split(':').next().unwrap_or_default();
+        run.env.push(plain("XDG_RUNTIME_DIR", &format!("/tmp/runtime-{uid}")));
+        if self.config.is_on("tool.verbose") {
+            run.env.push(plain("AIFO_TOOLCHAIN_VERBOSE", "1"));
         }
-        run.env.extend(agent.env.iter().map(|(name, value)| plain(name, value.clone())));
+        if let Some(kind) = program.toolchain {
+            self.equip(&mut run, kind);
+        }
+        for variable in program.inside.env.iter().chain(&self.request.variables) {
+            run.env.retain(|other| other.name() != variable.name());
+            run.env.push(variable.clone());
+        }
         run
     }
+
+    /// `aifo-entrypoint`'s options, and behind them the command.
+    fn entrypoint_words(&self) -> Vec<OsString> {
+        let program = &self.request.program;
+        let mut words: Vec<OsString> = Vec::new();
+        if program.toolchain.is_none() {
+            let added = (!self.request.tools.is_empty()).then_some(ADDED_BIN);
+            for folder in [BIN].into_iter().chain(added) {
+                words.extend(["--path".into(), folder.into()]);
+            }
+            words.push("--login-files".into());
+        }
+        words.extend(program.inside.options.iter().cloned());
+        for name in program.names.iter().skip(1) {
+            words.extend(["--or".into(), name.clone()]);
+        }
+        words.push("--".into());
+        words.extend(program.names.first().cloned());
+        words.extend(program.args.iter().cloned());
+        words
+    }
+}
+
+fn plain(name: &str, value: &str) -> Env {
+    Env::Plain(name.to_owned(), value.to_owned())
 }
 
 /// How the common tools are told which certificates to trust.

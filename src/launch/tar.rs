@@ -1,45 +1,59 @@
 //! A tar archive (POSIX ustar) in memory, the same bytes for the same content. Enough for `docker import`.
 
-/// An archive that is being written.
+/// An archive that is being written, and who owns the next entries.
 #[derive(Debug, Default)]
-pub(super) struct Tar(Vec<u8>);
+pub(super) struct Tar {
+    bytes: Vec<u8>,
+    uid: u32,
+    gid: u32,
+}
 
 const FILE: u8 = b'0';
 const LINK: u8 = b'2';
 const FOLDER: u8 = b'5';
 
 impl Tar {
-    /// A folder with mode and owner. Names are relative, shorter than 100 bytes, and our own.
-    pub(super) fn folder(&mut self, name: &str, mode: u32, owner: u32) {
-        self.header(name, FOLDER, mode, owner, 0, "");
+    /// Whose entries are not root's.
+    pub(super) fn owned_by(uid: u32, gid: u32) -> Self {
+        Self { uid, gid, ..Self::default() }
     }
 
-    /// A program: root's, and everybody may run it.
+    /// The following entries belong to somebody else.
+    pub(super) fn set_owner(&mut self, uid: u32, gid: u32) {
+        (self.uid, self.gid) = (uid, gid);
+    }
+
+    /// A folder. Names are relative, shorter than 100 bytes, and our own.
+    pub(super) fn folder(&mut self, name: &str, mode: u32) {
+        self.header(name, FOLDER, mode, 0, "");
+    }
+
+    /// A program that everybody may run.
     pub(super) fn program(&mut self, name: &str, content: &[u8]) {
-        self.header(name, FILE, 0o755, 0, content.len(), "");
-        self.0.extend_from_slice(content);
-        self.pad();
+        self.header(name, FILE, 0o755, content.len(), "");
+        self.bytes.extend_from_slice(content);
+        self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
     }
 
     pub(super) fn link(&mut self, name: &str, target: &str) {
-        self.header(name, LINK, 0o777, 0, 0, target);
+        self.header(name, LINK, 0o777, 0, target);
     }
 
     /// The archive, ended by two empty blocks.
     pub(super) fn finish(mut self) -> Vec<u8> {
-        self.0.extend_from_slice(&[0; 1024]);
-        self.0
+        self.bytes.extend_from_slice(&[0; 1024]);
+        self.bytes
     }
 
-    fn header(&mut self, name: &str, kind: u8, mode: u32, owner: u32, size: usize, target: &str) {
+    fn header(&mut self, name: &str, kind: u8, mode: u32, size: usize, target: &str) {
         let mut header = [0; 512];
         let mut put = |at: usize, text: &str| {
             header.iter_mut().skip(at).zip(text.bytes()).for_each(|(to, from)| *to = from);
         };
         put(0, name);
         put(100, &format!("{mode:07o}"));
-        put(108, &format!("{owner:07o}"));
-        put(116, &format!("{owner:07o}"));
+        put(108, &format!("{:07o}", self.uid));
+        put(116, &format!("{:07o}", self.gid));
         put(124, &format!("{size:011o}"));
         // The time is always the epoch: it is not content.
         put(136, "00000000000");
@@ -49,11 +63,7 @@ impl Tar {
         header[156] = kind;
         let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
         header.iter_mut().skip(148).zip(format!("{sum:06o}\0 ").bytes()).for_each(|(to, from)| *to = from);
-        self.0.extend_from_slice(&header);
-    }
-
-    fn pad(&mut self) {
-        self.0.resize(self.0.len().next_multiple_of(512), 0);
+        self.bytes.extend_from_slice(&header);
     }
 }
 
@@ -68,11 +78,12 @@ mod tests {
 
     #[test]
     fn tar_itself_lists_what_was_written() {
-        let mut tar = Tar::default();
-        tar.folder("run/aifo/", 0o755, 65532);
+        let mut tar = Tar::owned_by(65532, 65532);
+        tar.folder("run/aifo/", 0o755);
+        tar.set_owner(0, 0);
         tar.program("opt/aifo/bin/aifo-shim", b"content");
         tar.link("opt/aifo/bin/cargo", "aifo-shim");
-        tar.folder("tmp/", 0o1777, 0);
+        tar.folder("tmp/", 0o1777);
         let archive = tar.finish();
         let mut child = Command::new("tar")
             .args(["--list", "--verbose", "--numeric-owner", "--utc", "--full-time"])

@@ -3,6 +3,7 @@
 //! One file a task, one match here. Tasks run from the project's root, start other programs with argument vectors
 //! (never through a shell), echo what they run, and end at the first failure with one line and exit code 1.
 
+mod apparmor;
 mod bench;
 mod build;
 mod check;
@@ -21,6 +22,7 @@ const HELP: &str = "\
 cargo xtask TASK [OPTIONS]
 
 Tasks:
+  apparmor     the containers' AppArmor profile, checked
   bench        the numbers of the README, with rivals in the same run
   build        the static programs, into target/dist
   check        format, lints, tidiness, and what the programs must be
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             report::out(HELP);
             Ok(())
         }
+        Some("apparmor") => apparmor::main(rest),
         Some("bench") => bench::main(rest),
         Some("inside") => bench::inside(rest),
         Some("build") => build::main(rest),

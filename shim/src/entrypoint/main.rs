@@ -1,16 +1,21 @@
-//! `aifo-entrypoint [--path FOLDER]… [--login-files] [--] COMMAND…`: the first process of an agent's container.
+//! `aifo-entrypoint [OPTIONS] [--] COMMAND…`: the first process of an agent's container.
 //!
-//! It puts the shims first in PATH, starts the agent, reaps what the agent leaves, passes signals on, and ends as the
-//! agent ended. It holds one request open at the proxy; when that breaks, the session is over, and so is the agent:
-//! TERM, then KILL. Under `--runtime local` it is an ordinary process and clears up its own descendants instead.
+//! It makes HOME ready, puts the shims first in PATH, starts the agent, reaps what the agent leaves, passes signals on,
+//! and ends as the agent ended. It holds one request open at the proxy; when that breaks, the session is over, and so is
+//! the agent: TERM, then KILL. Under `--runtime local` it is an ordinary process and clears up its own descendants
+//! instead. Called `aifo-bash` it is the shell that agents are given.
+
+mod home;
+mod plan;
+mod setting;
+mod shell;
 
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
     io::{Read, Write},
     os::fd::AsFd,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{self, Command, ExitCode},
     thread,
     time::{Duration, Instant},
@@ -29,6 +34,8 @@ use aifo_shim::{
     wire::PROTO_STREAMED,
 };
 
+use crate::{plan::Plan, setting::Setting};
+
 /// Between TERM and KILL when the session has ended.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a container's terminal may be without a size before the agent starts all the same.
@@ -37,22 +44,21 @@ const SIZE_PATIENCE: Duration = Duration::from_millis(250);
 /// The folders of the seed's uniform PATH, behind the shims and before what the image brings.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Plan {
-    /// What comes first in PATH.
-    first: Vec<PathBuf>,
-    login_files: bool,
-    command: Vec<OsString>,
-}
-
 fn main() -> ExitCode {
-    let args: Vec<OsString> = env::args_os().skip(1).collect();
-    error::end(OsStr::new("aifo-entrypoint"), run(&args))
+    let mut words = env::args_os();
+    let own_name = words.next().unwrap_or_default();
+    let args: Vec<OsString> = words.collect();
+    // A login shell's name begins with a dash.
+    let name = Path::new(&own_name).file_name().unwrap_or_default().as_encoded_bytes();
+    match name.strip_prefix(b"-").unwrap_or(name) {
+        b"aifo-bash" => error::end(OsStr::new("aifo-bash"), shell::run(&args)),
+        _ => error::end(OsStr::new("aifo-entrypoint"), run(&args)),
+    }
 }
 
 /// Runs the agent to its end.
 fn run(args: &[OsString]) -> Result<Ended, ShimError> {
-    let plan = parse(args)?;
+    let plan = Plan::parse(args)?;
     let mut lifeline = open_lifeline()?;
     let forwarded = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT];
     let signals = Signals::collect(forwarded.into_iter().chain([SIGCHLD])).map_err(ShimError::Transport)?;
@@ -62,12 +68,33 @@ fn run(args: &[OsString]) -> Result<Ended, ShimError> {
     } else {
         sys::become_subreaper();
     }
-    let agent = start(&plan)?;
-    let ended = watch(agent, &mut lifeline, &signals)?;
+    home::prepare(&plan);
+    let setting = set_shell(&plan);
+    let ended = start(&plan).and_then(|agent| watch(agent, &mut lifeline, &signals));
+    if let Some(Err(error)) = setting.map(|setting| setting.put_back()) {
+        // The next session of this agent puts it back.
+        error::say(OsStr::new("aifo-entrypoint"), format_args!("cannot put the agent's settings back: {error}"));
+    }
     if !is_first {
         clear_up();
     }
-    Ok(ended)
+    ended
+}
+
+/// Tells the agent of its shell where that takes a file. One that cannot be told keeps its own shell.
+fn set_shell(plan: &Plan) -> Option<Setting> {
+    let (key, file) = plan.shell_setting.as_ref()?;
+    let (home, shell) = (env::var_os("HOME")?, env::var("SHELL").ok()?);
+    match Setting::set(Path::new(&home).join(file), key, &shell) {
+        Ok(setting) => Some(setting),
+        Err(error) => {
+            error::say(
+                OsStr::new("aifo-entrypoint"),
+                format_args!("cannot set `{key}` in `{}`: {error}", file.display()),
+            );
+            None
+        }
+    }
 }
 
 /// Older engines start a container's terminal without a size, and the docker client sets it a moment later. An agent that
@@ -77,24 +104,6 @@ fn await_terminal_size() {
     while sys::has_no_size() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(1));
     }
-}
-
-fn parse(args: &[OsString]) -> Result<Plan, ShimError> {
-    let mut plan = Plan::default();
-    let mut words = args.iter();
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--path") => plan.first.push(PathBuf::from(words.next().ok_or(ShimError::NoCommand)?)),
-            Some("--login-files") => plan.login_files = true,
-            Some("--") => break,
-            _ => {
-                plan.command.push(word.clone());
-                break;
-            }
-        }
-    }
-    plan.command.extend(words.cloned());
-    if plan.command.is_empty() { Err(ShimError::NoCommand) } else { Ok(plan) }
 }
 
 /// Asks the proxy for the session's end: the answer begins at once and lasts as long as the session.
@@ -110,14 +119,15 @@ fn open_lifeline() -> Result<Socket, ShimError> {
 
 fn start(plan: &Plan) -> Result<u32, ShimError> {
     let (program, args) = plan.command.split_first().ok_or(ShimError::NoCommand)?;
-    let mut command = Command::new(program);
-    command.args(args);
+    let mut path = env::var_os("PATH").unwrap_or_default();
     if !plan.first.is_empty() {
-        command.env("PATH", first_in_path(&plan.first, &env::var_os("PATH").unwrap_or_default()));
+        path = first_in_path(&plan.first, &path);
     }
-    if plan.login_files {
-        write_login_files(&plan.first);
-    }
+    let is_there = |name: &&OsString| env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let others = [program].into_iter().chain(&plan.other_names).find(is_there);
+    let program = others.unwrap_or(program);
+    let mut command = Command::new(program);
+    command.args(args).env("PATH", &path);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;
     Ok(child.id())
@@ -132,18 +142,6 @@ fn first_in_path(first: &[PathBuf], path: &OsStr) -> OsString {
         }
     }
     env::join_paths(folders).unwrap_or_else(|_colon| path.to_owned())
-}
-
-/// Login shells read `/etc/profile`, which resets PATH. Our images answer that in `/etc/profile.d`; in any other image
-/// the session's own empty HOME is the only place left. Files that are there are left alone.
-fn write_login_files(first: &[PathBuf]) {
-    let (Some(home), Ok(first)) = (env::var_os("HOME").map(PathBuf::from), env::join_paths(first)) else { return };
-    let text = format!("case $PATH in {0}:*) ;; *) PATH={0}:$PATH ;; esac\n", first.display());
-    for name in [".profile", ".zprofile", ".zshrc"] {
-        let file = fs::File::options().write(true).create_new(true).open(home.join(name));
-        // A HOME that cannot be written keeps its login shells as they are; `doctor` tells.
-        drop(file.and_then(|mut file| file.write_all(text.as_bytes())));
-    }
 }
 
 /// Waits for the agent's end, or makes it when the session ends first.
@@ -207,15 +205,6 @@ fn clear_up() {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn options_end_at_the_command() {
-        let plan = |line: &str| parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
-        let full = plan("--path /a --login-files --path /b -- claude --path").unwrap();
-        assert_eq!((full.first.len(), full.login_files, full.command.len()), (2, true, 2));
-        assert_eq!(plan("bash --").unwrap(), Plan { command: vec!["bash".into(), "--".into()], ..Plan::default() });
-        assert!(plan("--login-files").is_err() && plan("--path").is_err());
-    }
 
     #[test]
     fn shims_come_first_and_nothing_twice() {

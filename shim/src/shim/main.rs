@@ -69,8 +69,11 @@ fn run_tool(tool: &OsStr, args: &[OsString], variables: Variables) -> Result<End
     let settings = Settings::from_env();
     let cwd = env::current_dir().map_err(ShimError::NoDirectory)?;
     match route::route(tool, args, &cwd, &settings.smart) {
-        Route::Local(local) => run_local(tool, args, variables, &settings, &local),
-        Route::Carried => {
+        Route::Local(local) if local.candidates.iter().any(|path| is_runnable(&path)) => {
+            run_local(tool, args, variables, &settings, &local)
+        }
+        // An agent without a runtime of its own has no programs that would need one: what it means is the sidecar's.
+        Route::Local(_) | Route::Carried => {
             let request = ExecRequest {
                 tool: tool.as_bytes().to_vec(),
                 cwd: cwd.as_os_str().as_bytes().to_vec(),

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, num::NonZero, path::PathBuf};
 
+use super::table::{Debian, Flavor};
 use crate::cmd::Failure;
 
 /// What the user asked for.
@@ -10,15 +11,24 @@ pub(super) enum Order {
     Help,
     List,
     Build(Wishes),
+    /// Run those of these names; none means all.
+    Verify(Vec<String>),
+    /// Bring the pins of these names up to date; none means all.
+    Refresh {
+        names: Vec<String>,
+        ca: Option<PathBuf>,
+    },
 }
 
 /// How to build what.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wishes {
-    /// Image names as typed; none means all.
+    /// Image names as typed; none means the usual ones.
     pub(super) names: Vec<String>,
-    /// The Debian image to start from.
-    pub(super) base: Option<String>,
+    /// Which images of an agent; none means the full one.
+    pub(super) flavors: Vec<Flavor>,
+    /// The Debian images to start from.
+    pub(super) bases: Vec<(Debian, String)>,
     /// Certificates to trust while building.
     pub(super) ca: Option<PathBuf>,
     /// How many builds run at a time.
@@ -27,6 +37,8 @@ pub(super) struct Wishes {
     pub(super) fresh: bool,
     /// Values that stand in for those in `images/versions`.
     pub(super) values: Vec<(String, String)>,
+    /// Programs that no registry carries, by the agent's name.
+    pub(super) files: Vec<(String, PathBuf)>,
 }
 
 /// Reads the words after `cargo xtask images`.
@@ -34,27 +46,45 @@ pub(super) struct Wishes {
 /// # Errors
 /// When an option is unknown, lacks its value, or has one that makes no sense.
 pub(super) fn parse(words: Vec<OsString>) -> Result<Order, Failure> {
-    let mut words = words.into_iter().peekable();
-    match words.peek().and_then(|word| word.to_str()) {
+    let verb = words.first().and_then(|word| word.to_str());
+    match verb {
         Some("list") => {
-            words.next();
-            return words
-                .next()
-                .map_or(Ok(Order::List), |word| Err(usage(format!("list takes no `{}`", word.display()))));
+            words.get(1).map_or(Ok(Order::List), |word| Err(usage(format!("list takes no `{}`", word.display()))))
         }
-        Some("build") => drop(words.next()),
-        _ => {}
+        Some("verify") => with(&words[1..], &[], |wishes| Order::Verify(wishes.names)),
+        Some("refresh") => with(&words[1..], &["--ca"], |wishes| Order::Refresh { names: wishes.names, ca: wishes.ca }),
+        Some("build") => build(&words[1..]),
+        _ => build(&words),
     }
+}
+
+/// An order that takes names and only these options.
+fn with(words: &[OsString], options: &[&str], order: impl FnOnce(Wishes) -> Order) -> Result<Order, Failure> {
+    let Order::Build(wishes) = build(words)? else { return Ok(Order::Help) };
+    let strange = words.iter().filter_map(|word| word.to_str());
+    match strange.into_iter().find(|word| word.starts_with('-') && !options.contains(word)) {
+        Some(word) => Err(usage(format!("no option `{word}` here"))),
+        None => Ok(order(wishes)),
+    }
+}
+
+fn build(words: &[OsString]) -> Result<Order, Failure> {
+    let mut words = words.iter();
     let mut wishes = Wishes::default();
     while let Some(word) = words.next() {
         let mut value = |name: &str| words.next().ok_or_else(|| usage(format!("missing value for `{name}`")));
         match word.to_str() {
             Some("-h" | "--help" | "help") => return Ok(Order::Help),
-            Some(name @ "--base") => wishes.base = Some(text(value(name)?)?),
+            Some(name @ "--flavor") => wishes.flavors = flavors(text(value(name)?)?)?,
+            Some(name @ "--base") => wishes.bases.push(base(text(value(name)?)?)),
             Some(name @ "--ca") => wishes.ca = Some(value(name)?.into()),
-            Some(name @ "--jobs") => wishes.jobs = Some(jobs(&text(value(name)?)?)?),
+            Some(name @ "--jobs") => wishes.jobs = Some(jobs(text(value(name)?)?)?),
             Some("--fresh") => wishes.fresh = true,
-            Some(name @ "--arg") => wishes.values.push(assignment(&text(value(name)?)?)?),
+            Some(name @ "--arg") => wishes.values.push(assignment(name, text(value(name)?)?)?),
+            Some(name @ "--file") => {
+                let (agent, path) = assignment(name, text(value(name)?)?)?;
+                wishes.files.push((agent, path.into()));
+            }
             Some(name) if !name.starts_with('-') => wishes.names.push(name.to_owned()),
             _ => return Err(usage(format!("no option `{}`", word.display()))),
         }
@@ -66,53 +96,81 @@ fn usage(message: String) -> Failure {
     Failure::new(message).hint("cargo xtask images --help")
 }
 
-fn text(value: OsString) -> Result<String, Failure> {
-    value.into_string().map_err(|value| usage(format!("`{}` is not text", value.display())))
+fn text(value: &OsString) -> Result<&str, Failure> {
+    value.to_str().ok_or_else(|| usage(format!("`{}` is not text", value.display())))
+}
+
+fn flavors(value: &str) -> Result<Vec<Flavor>, Failure> {
+    match value {
+        "full" => Ok(vec![Flavor::Full]),
+        "slim" => Ok(vec![Flavor::Slim]),
+        "both" => Ok(vec![Flavor::Full, Flavor::Slim]),
+        _ => Err(usage(format!("`--flavor` wants full, slim or both, not `{value}`"))),
+    }
+}
+
+/// `REF`, or `trixie=REF`; a reference holds no `=`.
+fn base(value: &str) -> (Debian, String) {
+    let release = [Debian::Bookworm, Debian::Trixie].into_iter();
+    let named =
+        release.filter_map(|debian| Some((debian, value.strip_prefix(debian.name())?.strip_prefix('=')?))).next();
+    let (debian, reference) = named.unwrap_or((Debian::Bookworm, value));
+    (debian, reference.to_owned())
 }
 
 fn jobs(value: &str) -> Result<NonZero<usize>, Failure> {
     value.parse().ok().ok_or_else(|| usage(format!("`--jobs` wants a number from 1, not `{value}`")))
 }
 
-fn assignment(value: &str) -> Result<(String, String), Failure> {
+fn assignment(option: &str, value: &str) -> Result<(String, String), Failure> {
     let (name, value) =
-        value.split_once('=').ok_or_else(|| usage(format!("`--arg` wants NAME=VALUE, not `{value}`")))?;
+        value.split_once('=').ok_or_else(|| usage(format!("`{option}` wants NAME=VALUE, not `{value}`")))?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, Wishes, parse};
+    use super::{Debian, Flavor, Order, Wishes, parse};
 
     fn parsed(line: &str) -> Result<Order, String> {
         parse(line.split_whitespace().map(Into::into).collect()).map_err(|failure| failure.to_string())
     }
 
     #[test]
-    fn building_all_is_what_no_word_means() {
+    fn building_the_usual_is_what_no_word_means() {
         assert_eq!(parsed(""), Ok(Order::Build(Wishes::default())));
         assert_eq!(parsed("build"), Ok(Order::Build(Wishes::default())));
     }
 
     #[test]
     fn names_and_options_mix() {
-        let order = parsed("build rust --base debian:12 shell --ca a.crt --jobs 3 --fresh --arg KEEP_APT=1");
+        let order = parsed(
+            "build rust --base debian:12 shell --ca a.crt --jobs 3 --fresh --arg KEEP_APT=1 --flavor both \
+             --file crush=/tmp/a=b --base trixie=debian:13",
+        );
         let wishes = Wishes {
             names: vec!["rust".to_owned(), "shell".to_owned()],
-            base: Some("debian:12".to_owned()),
+            flavors: vec![Flavor::Full, Flavor::Slim],
+            bases: vec![(Debian::Bookworm, "debian:12".to_owned()), (Debian::Trixie, "debian:13".to_owned())],
             ca: Some("a.crt".into()),
             jobs: 3.try_into().ok(),
             fresh: true,
             values: vec![("KEEP_APT".to_owned(), "1".to_owned())],
+            files: vec![("crush".to_owned(), "/tmp/a=b".into())],
         };
         assert_eq!(order, Ok(Order::Build(wishes)));
     }
 
     #[test]
-    fn list_and_help_stand_alone() {
+    fn list_refresh_and_help_stand_alone() {
         assert_eq!(parsed("list"), Ok(Order::List));
         assert_eq!(parsed("rust --help"), Ok(Order::Help));
+        assert_eq!(parsed("refresh --help"), Ok(Order::Help));
         assert_eq!(parsed("list rust"), Err("list takes no `rust`".to_owned()));
+        let pi = Order::Refresh { names: vec!["pi".to_owned()], ca: Some("a.crt".into()) };
+        assert_eq!(parsed("refresh pi --ca a.crt"), Ok(pi));
+        assert_eq!(parsed("verify pi"), Ok(Order::Verify(vec!["pi".to_owned()])));
+        assert_eq!(parsed("refresh --fresh"), Err("no option `--fresh` here".to_owned()));
     }
 
     #[test]
@@ -123,6 +181,8 @@ mod tests {
             ("--jobs 0", "`--jobs` wants a number from 1, not `0`"),
             ("--jobs many", "`--jobs` wants a number from 1, not `many`"),
             ("--arg KEEP_APT", "`--arg` wants NAME=VALUE, not `KEEP_APT`"),
+            ("--file crush", "`--file` wants NAME=VALUE, not `crush`"),
+            ("--flavor thin", "`--flavor` wants full, slim or both, not `thin`"),
         ] {
             assert_eq!(parsed(line), Err(said.to_owned()));
         }

@@ -1,14 +1,18 @@
 //! Build contexts: for each image a fresh folder below `target/images/context/` with all that its Dockerfile copies.
 //!
 //! A context is the image's own folder, and by its role the company's CA or the part that is ours: two programs, the
-//! links to the shim, and the login file. It is made anew each time: docker compares contents, not times, so the
-//! cache holds. Nothing is ever written into the project's own folders.
+//! links to them, and the login file; and the program that the user brings, where no registry has it. It is made anew
+//! each time: docker compares contents, not times, so the cache holds. Nothing is ever written into the project's own
+//! folders.
 
 use std::{
     fs,
+    io::Read as _,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
 };
+
+use aifo_shim::elf;
 
 use super::table::{Image, Role};
 use crate::cmd::{Failure, io_failure};
@@ -21,6 +25,8 @@ const PROGRAMS: [&str; 2] = ["aifo-shim", "aifo-entrypoint"];
 
 /// A name that is the shim as well, though no tool: the trampoline of `#!/usr/bin/env TOOL`.
 const TRAMPOLINE: &str = "env";
+/// The shell that agents are given, which is the second program.
+const SHELL: &str = "aifo-bash";
 
 /// Where the parts of a context come from.
 #[derive(Debug)]
@@ -31,6 +37,17 @@ pub(super) struct Sources {
     pub(super) ca: Option<PathBuf>,
     /// The folder with our programs for the processor that the images are for.
     pub(super) dist: PathBuf,
+    /// The processor, in Docker's words.
+    pub(super) arch: String,
+    /// Programs that the user brings, by name.
+    pub(super) files: Vec<(String, PathBuf)>,
+}
+
+impl Sources {
+    /// What the user brings for this image.
+    pub(super) fn brought(&self, image: &Image) -> Option<&Path> {
+        self.files.iter().find(|(name, _)| image.file == Some(name)).map(|(_, path)| path.as_path())
+    }
 }
 
 /// Makes the context of one image below `contexts` and returns its folder.
@@ -42,11 +59,14 @@ pub(super) fn stage(image: &Image, sources: &Sources, contexts: &Path) -> Result
     if context.exists() {
         fs::remove_dir_all(&context).map_err(io_failure("remove", context.display()))?;
     }
-    copy_tree(&sources.images.join(image.name), &context)?;
+    copy_tree(&sources.images.join(image.folder), &context)?;
     match image.role {
-        Role::Workshop => certificates(sources.ca.as_deref(), &context.join("ca.crt"))?,
-        Role::Agent => ours(sources, &context.join("aifo"))?,
+        Role::Workshop(_) => certificates(sources.ca.as_deref(), &context.join("ca.crt"))?,
+        Role::Agent(_) => ours(sources, &context.join("aifo"))?,
         Role::Base | Role::Toolchain => {}
+    }
+    if let (Some(name), Some(path)) = (image.file, sources.brought(image)) {
+        brought(path, &sources.arch, &context.join(name))?;
     }
     open_up(&context)?;
     Ok(context)
@@ -58,6 +78,23 @@ fn links() -> Vec<&'static str> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// Copies the program that the user brings, if it can run there at all.
+fn brought(path: &Path, arch: &str, to: &Path) -> Result<(), Failure> {
+    let mut head = Vec::new();
+    let file = fs::File::open(path).map_err(io_failure("open", path.display()))?;
+    file.take(64).read_to_end(&mut head).map_err(io_failure("read", path.display()))?;
+    let machine = match elf::machine(&head) {
+        Some(62) => "amd64",
+        Some(183) => "arm64",
+        _ => return Err(Failure::new(format!("`{}` is not a program for Linux", path.display()))),
+    };
+    if machine != arch {
+        return Err(Failure::new(format!("`{}` is for {machine}; the image is for {arch}", path.display())));
+    }
+    copy(path, to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o755)).map_err(io_failure("change", to.display()))
 }
 
 /// Lays out what an agent image gets from us, from the root down.
@@ -77,9 +114,10 @@ fn ours(sources: &Sources, tree: &Path) -> Result<(), Failure> {
     for name in links() {
         symlink(PROGRAMS[0], bin.join(name)).map_err(io_failure("link", name))?;
     }
+    symlink(PROGRAMS[1], bin.join(SHELL)).map_err(io_failure("link", SHELL))?;
     let login = tree.join("etc/profile.d");
     make_dir(&login)?;
-    copy(&sources.images.join("agent/aifo.sh"), &login.join("aifo.sh"))
+    copy(&sources.images.join("ours/aifo.sh"), &login.join("aifo.sh"))
 }
 
 /// Puts the certificates, or an empty file: a Dockerfile cannot copy a file only where there is one.
@@ -146,7 +184,13 @@ mod tests {
         }
 
         fn sources(&self) -> Sources {
-            Sources { images: crate::root().join("images"), ca: None, dist: self.0.clone() }
+            Sources {
+                images: crate::root().join("images"),
+                ca: None,
+                dist: self.0.clone(),
+                arch: "arm64".to_owned(),
+                files: Vec::new(),
+            }
         }
 
         /// Puts our programs there, the shim with that many bytes.
@@ -186,6 +230,27 @@ mod tests {
         let mut names: Vec<_> = fs::read_dir(context).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["Dockerfile", "install-node"]);
+    }
+
+    #[test]
+    fn what_the_user_brings_must_run_there() {
+        let scratch = Scratch::new("brought");
+        scratch.programs(5);
+        let mut sources = scratch.sources();
+        let program = scratch.0.join("it");
+        sources.files.push(("crush".to_owned(), program.clone()));
+        let staged = |sources: &Sources| stage(image("crush-slim"), sources, &scratch.0);
+        let mut bytes = [0; 64];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        for (machine, runs) in [(62, false), (3, false), (183, true)] {
+            bytes[18] = machine;
+            fs::write(&program, bytes).unwrap();
+            assert_eq!(staged(&sources).is_ok(), runs, "{machine}");
+        }
+        let mode = fs::metadata(scratch.0.join("crush-slim/crush")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+        fs::remove_file(&program).unwrap();
+        assert!(staged(&sources).is_err());
     }
 
     #[test]

@@ -13,14 +13,21 @@ use std::{
     time::Duration,
 };
 
-use super::engine::Engine;
+use super::{engine::Engine, table::Debian};
 use crate::{
     cmd::{Failure, io_failure, shown},
     report,
 };
 
-const PUBLIC: &str = "debian:bookworm-slim";
-const OWN: &str = "aifo-coder-debian:bookworm";
+/// What a registry calls it.
+fn public(debian: Debian) -> String {
+    format!("debian:{}-slim", debian.name())
+}
+
+/// What it is called when we made it.
+fn own(debian: Debian) -> String {
+    format!("aifo-coder-debian:{}", debian.name())
+}
 
 /// How long a registry may take to answer at all; the download after that takes what it takes.
 const REGISTRY_PATIENCE: Duration = Duration::from_secs(15);
@@ -28,41 +35,47 @@ const REGISTRY_PATIENCE: Duration = Duration::from_secs(15);
 /// What no container needs. Licences stay, by right of their authors.
 const LEFT_OUT: [&str; 4] = ["/usr/share/info/*", "/usr/share/lintian/*", "/usr/share/locale/*", "/usr/share/man/*"];
 
-const SOURCES: &str = "\
-deb http://deb.debian.org/debian bookworm main
-deb http://deb.debian.org/debian bookworm-updates main
-deb http://deb.debian.org/debian-security bookworm-security main
-";
+fn sources(debian: Debian) -> String {
+    let suite = debian.name();
+    format!(
+        "\
+deb http://deb.debian.org/debian {suite} main
+deb http://deb.debian.org/debian {suite}-updates main
+deb http://deb.debian.org/debian-security {suite}-security main
+"
+    )
+}
 
 /// The reference to start from; makes or pulls the image if need be, with its log below `logs`.
 ///
 /// # Errors
 /// When there is no image, no registry and no way to make one.
-pub(super) fn pick(engine: &Engine, asked: Option<&str>, logs: &Path) -> Result<String, Failure> {
+pub(super) fn pick(engine: &Engine, debian: Debian, asked: Option<&str>, logs: &Path) -> Result<String, Failure> {
     if let Some(reference) = asked {
         return Ok(reference.to_owned());
     }
-    for reference in [PUBLIC, OWN] {
+    let (public, own) = (public(debian), own(debian));
+    for reference in [&public, &own] {
         if engine.inspect(reference)?.is_some() {
-            return Ok(reference.to_owned());
+            return Ok(reference.clone());
         }
     }
-    report::say(format_args!("debian: asking the registry for {PUBLIC}"));
-    if pulled(engine)? {
-        return Ok(PUBLIC.to_owned());
+    report::say(format_args!("debian: asking the registry for {public}"));
+    if pulled(engine, &public)? {
+        return Ok(public);
     }
     report::say("debian: no registry answers; making a root from Debian's packages");
-    let tar = logs.join("debian-root.tar");
-    make(engine, &tar, logs)?;
-    import(engine, &tar)?;
+    let tar = logs.join(format!("debian-{}.tar", debian.name()));
+    make(engine, debian, &tar, logs)?;
+    import(engine, debian, &tar)?;
     fs::remove_file(&tar).map_err(io_failure("remove", tar.display()))?;
-    Ok(OWN.to_owned())
+    Ok(own)
 }
 
 /// Pulls the public image; gives up when the registry says nothing in time.
-fn pulled(engine: &Engine) -> Result<bool, Failure> {
+fn pulled(engine: &Engine, public: &str) -> Result<bool, Failure> {
     let mut command = engine.command();
-    command.args(["pull", PUBLIC]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(["pull", public]).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(io_failure("start", shown(&command)))?;
     let (answered, answer) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
@@ -83,19 +96,20 @@ fn pulled(engine: &Engine) -> Result<bool, Failure> {
 }
 
 /// Makes a minimal root as a tar with whichever of Debian's two makers is here.
-fn make(engine: &Engine, tar: &Path, logs: &Path) -> Result<(), Failure> {
-    let log_path = logs.join("debian.log");
+fn make(engine: &Engine, debian: Debian, tar: &Path, logs: &Path) -> Result<(), Failure> {
+    let log_path = logs.join(format!("debian-{}.log", debian.name()));
     let log = File::create(&log_path).map_err(io_failure("create", log_path.display()))?;
-    if logged(&mut mmdebstrap(&engine.arch, tar), &log, &log_path)? {
+    if logged(&mut mmdebstrap(debian, &engine.arch, tar), &log, &log_path)? {
         return Ok(());
     }
     let dir = logs.join("debian-root");
-    if !logged(&mut debootstrap(&engine.arch, &dir), &log, &log_path)? {
-        return Err(Failure::new(format!("no `{PUBLIC}`, no registry that answers, and nothing to make a root with"))
+    if !logged(&mut debootstrap(debian, &engine.arch, &dir), &log, &log_path)? {
+        let public = public(debian);
+        return Err(Failure::new(format!("no `{public}`, no registry that answers, and nothing to make a root with"))
             .hint("apt-get install mmdebstrap, or name an image with --base"));
     }
     let list = dir.join("etc/apt/sources.list");
-    fs::write(&list, SOURCES).map_err(io_failure("write", list.display()))?;
+    fs::write(&list, sources(debian)).map_err(io_failure("write", list.display()))?;
     logged(&mut pack(&dir, tar), &log, &log_path)?;
     fs::remove_dir_all(&dir).map_err(io_failure("remove", dir.display()))
 }
@@ -113,7 +127,7 @@ fn logged(command: &mut Command, log: &File, path: &Path) -> Result<bool, Failur
     }
 }
 
-fn mmdebstrap(arch: &str, tar: &Path) -> Command {
+fn mmdebstrap(debian: Debian, arch: &str, tar: &Path) -> Command {
     let mut command = Command::new("mmdebstrap");
     // A merged /usr from the start; otherwise a package that merges it later brings all of perl.
     command.args(["--variant=minbase", "--include=usr-is-merged"]);
@@ -124,16 +138,16 @@ fn mmdebstrap(arch: &str, tar: &Path) -> Command {
     for path in LEFT_OUT.iter().chain(&["/usr/share/doc/*"]) {
         command.arg(format!("--dpkgopt=path-exclude={path}"));
     }
-    command.arg("--dpkgopt=path-include=/usr/share/doc/*/copyright").arg("bookworm").arg(tar);
-    for line in SOURCES.lines() {
+    command.arg("--dpkgopt=path-include=/usr/share/doc/*/copyright").arg(debian.name()).arg(tar);
+    for line in sources(debian).lines() {
         command.arg(line);
     }
     command
 }
 
-fn debootstrap(arch: &str, dir: &Path) -> Command {
+fn debootstrap(debian: Debian, arch: &str, dir: &Path) -> Command {
     let mut command = Command::new("debootstrap");
-    command.args(["--variant=minbase", "--merged-usr"]).arg(format!("--arch={arch}")).arg("bookworm").arg(dir);
+    command.args(["--variant=minbase", "--merged-usr"]).arg(format!("--arch={arch}")).arg(debian.name()).arg(dir);
     command
 }
 
@@ -154,9 +168,10 @@ fn pack(dir: &Path, tar: &Path) -> Command {
     command
 }
 
-fn import(engine: &Engine, tar: &Path) -> Result<(), Failure> {
+fn import(engine: &Engine, debian: Debian, tar: &Path) -> Result<(), Failure> {
     let mut command = engine.command();
-    command.args(["import", "--message", "Debian bookworm, from its packages"]).arg(tar).arg(OWN);
+    command.args(["import", "--message", &format!("Debian {}, from its packages", debian.name())]);
+    command.arg(tar).arg(own(debian));
     crate::cmd::capture(&mut command).map(drop)
 }
 
@@ -164,15 +179,15 @@ fn import(engine: &Engine, tar: &Path) -> Result<(), Failure> {
 mod tests {
     use std::path::Path;
 
-    use super::{mmdebstrap, pack};
+    use super::{Debian, mmdebstrap, pack};
     use crate::cmd::shown;
 
     #[test]
     fn licences_are_kept_and_manuals_are_not() {
-        let line = shown(&mmdebstrap("arm64", Path::new("out.tar")));
+        let line = shown(&mmdebstrap(Debian::Trixie, "arm64", Path::new("out.tar")));
         assert!(line.contains("path-exclude=/usr/share/man/*"), "{line}");
         assert!(line.contains("path-include=/usr/share/doc/*/copyright"), "{line}");
-        assert!(line.contains("--architectures=arm64"), "{line}");
+        assert!(line.contains("--architectures=arm64") && line.contains(" trixie out.tar "), "{line}");
     }
 
     #[test]

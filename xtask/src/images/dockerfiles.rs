@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::images::table::{IMAGES, Role};
+use crate::images::table::{IMAGES, Image, Role};
 
 /// What one of the three builders cannot do, and why.
 const FOREIGN: [(&str, &str); 6] = [
@@ -20,14 +20,14 @@ fn objections(dockerfile: &str) -> Vec<&'static str> {
     FOREIGN.iter().filter(|(sign, _)| dockerfile.contains(sign)).map(|(_, why)| *why).collect()
 }
 
-fn dockerfile(name: &str) -> String {
-    fs::read_to_string(crate::root().join("images").join(name).join("Dockerfile")).unwrap()
+fn dockerfile(image: &Image) -> String {
+    fs::read_to_string(crate::root().join("images").join(image.folder).join("Dockerfile")).unwrap()
 }
 
 #[test]
 fn every_builder_can_build_every_dockerfile() {
     for image in IMAGES {
-        assert_eq!(objections(&dockerfile(image.name)), [""; 0], "{}", image.name);
+        assert_eq!(objections(&dockerfile(image)), [""; 0], "{}", image.name);
     }
 }
 
@@ -39,17 +39,45 @@ fn the_list_of_foreign_words_is_used() {
 #[test]
 fn every_dockerfile_opens_with_what_it_is_for() {
     for image in IMAGES {
-        assert!(dockerfile(image.name).starts_with(&format!("# {}: ", image.name)), "{}", image.name);
+        assert!(dockerfile(image).starts_with(&format!("# {}: ", image.folder)), "{}", image.name);
     }
 }
 
 #[test]
 fn parents_are_arguments_and_agents_get_our_layer_last() {
     for image in IMAGES {
-        let text = dockerfile(image.name);
-        for (arg, _) in image.parents {
+        let text = dockerfile(image);
+        if let Some((arg, _)) = image.parents.first() {
             assert!(text.contains(&format!("ARG {arg}\n")), "{}: ARG {arg}", image.name);
         }
-        assert_eq!(text.ends_with("COPY aifo /\n"), image.role == Role::Agent, "{}", image.name);
+        assert_eq!(text.ends_with("COPY aifo /\n"), matches!(image.role, Role::Agent(_)), "{}", image.name);
+    }
+}
+
+#[test]
+fn a_build_runs_nothing_that_it_fetches() {
+    for image in IMAGES {
+        for line in dockerfile(image).lines().filter(|line| !line.starts_with('#')) {
+            let piped = ["| sh", "| bash", "curl ", "wget ", "npm install", "git clone"];
+            assert!(!piped.iter().any(|words| line.contains(words)), "{}: {line}", image.name);
+        }
+    }
+}
+
+/// The size of a package is read off the layers (see `parts`), so each has one of its own, below ours.
+#[test]
+fn a_package_is_a_layer_of_its_own() {
+    for image in IMAGES.iter().filter(|image| matches!(image.role, Role::Agent(_))) {
+        let text = dockerfile(image);
+        let (_, last) = text.rsplit_once("FROM ${BASE}\n").unwrap();
+        let copies: Vec<&str> = last.lines().filter(|line| line.starts_with("COPY")).collect();
+        let known: &[&[&str]] = &[
+            &["COPY aifo /"],
+            &["COPY --from=package /layer /", "COPY aifo /"],
+            &["COPY --from=runtime /layer /", "COPY --from=package /layer /", "COPY aifo /"],
+        ];
+        let brought = image.file.is_some_and(|file| copies == [&format!("COPY {file} /usr/local/bin/"), "COPY aifo /"]);
+        assert!(brought || known.contains(&copies.as_slice()), "{}: {copies:?}", image.name);
+        assert!(!last.contains("\nRUN "), "{}", image.name);
     }
 }

@@ -46,8 +46,12 @@ pub(super) struct Engine {
 pub(super) struct Facts {
     pub(super) id: String,
     pub(super) size: u64,
-    pub(super) layers: usize,
+    /// The content of each layer, by its sum, lowest first.
+    pub(super) layers: Vec<String>,
 }
+
+/// One line an image: what `facts` reads.
+const FACTS: &str = "{{.Id}} {{.Size}} {{range .RootFS.Layers}}{{.}} {{end}}";
 
 impl Engine {
     /// Finds the program and asks the daemon.
@@ -94,16 +98,49 @@ impl Engine {
     /// When docker cannot be asked.
     pub(super) fn inspect(&self, reference: &str) -> Result<Option<Facts>, Failure> {
         let mut command = self.command();
-        command.args(["image", "inspect", "--format", "{{.Id}} {{.Size}} {{len .RootFS.Layers}}", reference]);
-        let Output { status, stdout, stderr } = command.output().map_err(io_failure("start", shown(&command)))?;
-        if status.success() {
-            return Ok(facts(&String::from_utf8_lossy(&stdout)));
-        }
-        let said = String::from_utf8_lossy(&stderr);
-        // Docker's words and Podman's.
-        let unknown = ["no such image", "image not known"].iter().any(|words| said.to_lowercase().contains(words));
-        if unknown { Ok(None) } else { Err(refused(&said)) }
+        command.args(["image", "inspect", "--format", FACTS, reference]);
+        Ok(facts(&known(&mut command)?))
     }
+
+    /// What docker knows of several images, with their names, in one question; those that are not there are left out.
+    ///
+    /// # Errors
+    /// When docker cannot be asked.
+    pub(super) fn inspect_all(&self, references: &[String]) -> Result<Vec<(String, Facts)>, Failure> {
+        let mut command = self.command();
+        command
+            .args(["image", "inspect", "--format", &format!("{{{{range .RepoTags}}}}{{{{.}}}},{{{{end}}}} {FACTS}")])
+            .args(references);
+        let text = known(&mut command)?;
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        let lines: Vec<(&str, Facts)> = lines.filter_map(|(tags, rest)| Some((tags, facts(rest)?))).collect();
+        let found = references.iter().filter_map(|reference| {
+            // Podman writes `localhost/` before a name without a registry.
+            let named = |tags: &&str| tags.split(',').any(|tag| tag.trim_start_matches("localhost/") == reference);
+            lines.iter().find(|(tags, _)| named(tags)).map(|(_, facts)| (reference.clone(), facts.clone()))
+        });
+        Ok(found.collect())
+    }
+
+    /// The size of each step that added something to an image, the last first.
+    ///
+    /// # Errors
+    /// When docker cannot be asked.
+    pub(super) fn steps(&self, reference: &str) -> Result<Vec<u64>, Failure> {
+        let mut command = self.command();
+        command.args(["history", "--no-trunc", "--human=false", "--format", "{{.Size}}", reference]);
+        let text = known(&mut command)?;
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).filter(|size| *size > 0).collect())
+    }
+}
+
+/// What docker says of images; nothing of those that it does not know.
+fn known(command: &mut Command) -> Result<String, Failure> {
+    let Output { status, stdout, stderr } = command.output().map_err(io_failure("start", shown(command)))?;
+    let said = String::from_utf8_lossy(&stderr);
+    // Docker's words and Podman's.
+    let unknown = ["no such image", "image not known"].iter().any(|words| said.to_lowercase().contains(words));
+    if status.success() || unknown { Ok(String::from_utf8_lossy(&stdout).into_owned()) } else { Err(refused(&said)) }
 }
 
 /// Chooses the builder by the client's version; `has_buildx` is asked only when it matters.
@@ -120,7 +157,7 @@ fn builder(client: &str, has_buildx: impl FnOnce() -> bool) -> Builder {
 fn facts(line: &str) -> Option<Facts> {
     let mut words = line.split_whitespace();
     let id = words.next()?.to_owned();
-    Some(Facts { id, size: words.next()?.parse().ok()?, layers: words.next()?.parse().ok()? })
+    Some(Facts { id, size: words.next()?.parse().ok()?, layers: words.map(str::to_owned).collect() })
 }
 
 fn not_started(program: &OsString, error: &io::Error) -> Failure {
@@ -166,9 +203,10 @@ mod tests {
 
     #[test]
     fn facts_are_read_from_one_line() {
-        let read = facts("sha256:ab 1234 3\n");
-        assert_eq!(read, Some(Facts { id: "sha256:ab".to_owned(), size: 1234, layers: 3 }));
-        assert_eq!(facts("sha256:ab 1234"), None);
+        let read = facts("sha256:ab 1234 sha256:x sha256:y \n");
+        let layers = ["sha256:x", "sha256:y"].map(str::to_owned).into();
+        assert_eq!(read, Some(Facts { id: "sha256:ab".to_owned(), size: 1234, layers }));
+        assert_eq!(facts("sha256:ab"), None);
     }
 
     #[test]

@@ -47,7 +47,14 @@ const CAUSES: &[(&[&str], &str)] = &[
         &["certificate verif", "certificate_verify", "self-signed certificate", "unable to get local issuer"],
         "a company's TLS proxy? hand in its CA: cargo xtask images --ca FILE",
     ),
-    (&["hash sum mismatch", "do not match the hashes"], "the download is not the one that images/versions states"),
+    (
+        &["hash sum mismatch", "do not match the hashes", "eintegrity"],
+        "the download is not the one whose sum stands in images/; if the registry is right: cargo xtask images refresh",
+    ),
+    (
+        &["etarget", "e404", "no matching distribution", "404  not found"],
+        "the registry does not have what is pinned: cargo xtask images refresh",
+    ),
     (&["pull access denied", "manifest unknown", "/v2/"], "no such base here: cargo xtask images --base REF"),
     (
         &["could not resolve", "no such host", "temporary failure", "to connect", "not connect", "timed out"],
@@ -85,7 +92,8 @@ mod tests {
         for (line, word) in [
             ("write /x: no space left on device", "docker system df"),
             ("SSL: self-signed certificate in chain", "--ca"),
-            ("E: Failed to fetch x  Hash Sum mismatch", "images/versions"),
+            ("E: Failed to fetch x  Hash Sum mismatch", "refresh"),
+            ("npm error code ETARGET", "refresh"),
             ("pull access denied for x", "--base"),
             ("Get https://registry-1.docker.io/v2/: no such host", "--base"),
             ("Could not resolve 'deb.debian.org'", "HTTP_PROXY"),

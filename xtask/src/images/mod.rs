@@ -4,16 +4,22 @@
 //! Everything else is either a decision (pure, tested) or one of the few places that run docker.
 
 mod args;
+mod argv;
 mod build;
 mod context;
 mod debian;
 #[cfg(test)]
 mod dockerfiles;
 mod engine;
+mod inputs;
 mod log;
+mod parts;
 mod proxy;
+mod refresh;
+mod rows;
 mod summary;
 mod table;
+mod verify;
 mod versions;
 
 use std::{
@@ -23,6 +29,7 @@ use std::{
     num::NonZero,
     path::{Path, PathBuf},
     thread,
+    time::Duration,
 };
 
 use self::{
@@ -30,8 +37,7 @@ use self::{
     build::{End, Job, Outcome},
     context::Sources,
     engine::Engine,
-    summary::Row,
-    table::Image,
+    table::{Flavor, IMAGES, Image, Role},
     versions::Values,
 };
 use crate::{
@@ -40,21 +46,39 @@ use crate::{
 };
 
 pub(crate) const HELP: &str = "\
-cargo xtask images [build] [NAME...] [OPTIONS]   build those named, or all
+cargo xtask images [build] [NAME...] [OPTIONS]   build those named
 cargo xtask images list                          what there is, and its size
+cargo xtask images verify [NAME...]              run each as any user
+cargo xtask images refresh [NAME...] [--ca FILE] pin the newest versions
 
-A name is that of a folder in images/, or a toolchain's kind (rust, c-cpp).
-An image brings those it starts from. Logs: target/images/NAME.log
+A name is that of a folder in images/, a toolchain's kind (rust, c-cpp),
+`agents` or `all`; none means shell and the toolchains. An image brings those
+it starts from. Logs: target/images/NAME.log
 
 Options:
+  --flavor WHICH    of an agent: full (the default), slim (NAME-slim: no
+                    editors), or both
+  --file NAME=PATH  a program that no registry carries: crush, plandex
   --base REF        start from this Debian bookworm image; without it from
                     debian:bookworm-slim, or from Debian's packages
+  --base trixie=REF the same for the image that needs trixie: openhands
   --ca FILE         trust these PEM certificates while building, no longer
                     (default: what SSL_CERT_FILE names, if it is set)
   --jobs N          builds at a time (default: number of processors)
   --fresh           run every step again: brings in Debian's latest updates
   --arg NAME=VALUE  instead of the value in images/versions (KEEP_APT=1, ...)
   -h, --help        this text
+
+refresh asks the registries for the newest version of what it is given, or of
+all (node npm pnpm yarn typescript uv claude codex opencode pi letta aider
+openhands), and writes versions and sums into images/. It runs npm and uv in
+the images of the toolchains node and python.
+
+verify runs the program of each image that is here, as any user with nothing
+writable, and looks for what slim leaves out.
+
+In the table, INTERPRETER and PACKAGE are what others made; REST is what all
+agents share above the base, and our own programs.
 
 Environment: AIFO_CODER_DOCKER names the docker program; HTTP_PROXY,
 HTTPS_PROXY, ALL_PROXY and NO_PROXY are handed to the builds; DOCKER_BUILDKIT
@@ -68,27 +92,22 @@ forces a builder.
 pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     match args::parse(args)? {
         Order::Help => report::out(HELP),
-        Order::List => list()?,
+        Order::List => rows::list(&Engine::find()?)?,
         Order::Build(wishes) => build_images(&wishes)?,
+        Order::Verify(names) => verify::run(&Engine::find()?, &names)?,
+        Order::Refresh { names, ca } => refresh::run(&Engine::find()?, &names, certificates(ca))?,
     }
     Ok(())
 }
 
-fn list() -> Result<(), Failure> {
-    let engine = Engine::find()?;
-    let mut rows = Vec::new();
-    for image in table::IMAGES {
-        let reference = image.reference();
-        let facts = engine.inspect(&reference)?;
-        let state = if facts.is_some() { "here" } else { "not built" };
-        rows.push(Row { reference, facts, took: None, state });
-    }
-    report::out(&summary::table(&rows));
-    Ok(())
+/// The certificates that downloads are checked with besides the usual ones.
+fn certificates(asked: Option<PathBuf>) -> Option<PathBuf> {
+    asked.or_else(|| env::var_os("SSL_CERT_FILE").map(PathBuf::from))
 }
 
 fn build_images(wishes: &Wishes) -> Result<(), Failure> {
-    let images = table::wanted(&wishes.names)?;
+    let flavors = if wishes.flavors.is_empty() { &[Flavor::Full][..] } else { &wishes.flavors };
+    let images = table::wanted(&wishes.names, flavors)?;
     let versions = root().join("images/versions");
     let values = versions::parse(&read(&versions)?)?;
     let values = versions::overridden(values, &wishes.values)?;
@@ -97,19 +116,44 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     let engine = Engine::find()?;
     let sources = Sources {
         images: root().join("images"),
-        ca: wishes.ca.clone().or_else(|| env::var_os("SSL_CERT_FILE").map(PathBuf::from)),
+        ca: certificates(wishes.ca.clone()),
         dist: root().join(format!("target/dist/linux-{}", engine.arch)),
+        arch: engine.arch.clone(),
+        files: known_files(wishes)?,
     };
-    let contexts = contexts(&images, &sources, &logs.join("context"))?;
-    let debian = debian::pick(&engine, wishes.base.as_deref(), &logs)?;
-    report::say(format_args!("{} images from {debian}, by {}", images.len(), engine.builder));
-    let mut jobs = jobs(&engine, &contexts, &debian, &values, &logs)?;
+    let (ready, lacking): (Vec<_>, Vec<_>) =
+        images.iter().partition(|image| image.file.is_none() || sources.brought(image).is_some());
+    let contexts = contexts(&ready, &sources, &logs.join("context"))?;
+    report::say(format_args!("{} images, by {}", ready.len(), engine.builder));
+    let mut jobs = jobs(&engine, &contexts, wishes, &values, &logs)?;
     if wishes.fresh {
-        // An option of `docker build`, whose name is always the first word.
-        jobs.iter_mut().for_each(|job| job.argv.insert(1, "--no-cache".into()));
+        for job in &mut jobs {
+            job.inputs = None;
+            // An option of `docker build`, whose name is always the first word.
+            job.argv.insert(1, "--no-cache".into());
+        }
     }
     let at_a_time = wishes.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    conclude(build::run(&engine, &jobs, at_a_time))
+    let mut outcomes = build::run(&engine, &jobs, at_a_time);
+    for image in lacking {
+        report::say(format_args!(
+            "{}: not built: no registry carries it; bring it: {}",
+            image.name,
+            rows::wanted_file(image)
+        ));
+        outcomes.push(Outcome { image, end: End::Lacking, took: Duration::ZERO });
+    }
+    rows::conclude(&engine, &images, outcomes)
+}
+
+/// The user's files, each of which some image must want.
+fn known_files(wishes: &Wishes) -> Result<Vec<(String, PathBuf)>, Failure> {
+    for (name, _) in &wishes.files {
+        if !IMAGES.iter().any(|image| image.file == Some(name)) {
+            return Err(Failure::new(format!("no image wants a file `{name}`")).hint("cargo xtask images --help"));
+        }
+    }
+    Ok(wishes.files.clone())
 }
 
 fn contexts(
@@ -123,47 +167,41 @@ fn contexts(
 fn jobs(
     engine: &Engine,
     contexts: &[(&'static Image, PathBuf)],
-    debian: &str,
+    wishes: &Wishes,
     values: &Values,
     logs: &Path,
 ) -> Result<Vec<Job>, Failure> {
     let proxies = proxy::variables(|name| env::var_os(name));
+    let mut known = rows::known(engine)?;
     let mut jobs = Vec::new();
     for (image, context) in contexts {
         let mut parents: Vec<(&str, String)> =
             image.parents.iter().map(|(arg, parent)| (*arg, table::reference(parent))).collect();
-        if parents.is_empty() {
-            parents.push(("BASE", debian.to_owned()));
+        let mut foreign = None;
+        if let Role::Workshop(debian) = image.role {
+            let asked = wishes.bases.iter().rev().find(|(release, _)| *release == debian);
+            let base = debian::pick(engine, debian, asked.map(|(_, reference)| reference.as_str()), logs)?;
+            report::say(format_args!("{}: starts from {base}", image.name));
+            foreign = engine.inspect(&base)?.map(|facts| facts.id);
+            parents.push(("BASE", base));
         }
         let dockerfile = context.join("Dockerfile");
         let args = versions::build_args(&read(&dockerfile)?, &parents, values)?;
-        let mut argv = build::argv(image, context, &args, engine.builder);
+        let mut argv = argv::argv(image, context, &args, engine.builder);
         proxy::name_in(&mut argv, &proxies);
-        jobs.push(Job { image, argv, env: proxies.clone(), log: logs.join(format!("{}.log", image.name)) });
+        let labels = argv::labels(image).into_iter().map(|(label, value)| (label.to_owned(), value));
+        let inputs = inputs::of_context(context, &args.into_iter().chain(labels).collect::<Vec<_>>())?;
+        jobs.push(Job {
+            image,
+            argv,
+            env: proxies.clone(),
+            log: logs.join(format!("{}.log", image.name)),
+            before: known.remove(&image.reference()),
+            inputs: Some(inputs),
+            foreign,
+        });
     }
     Ok(jobs)
-}
-
-/// Prints the table; fails if any image did.
-fn conclude(outcomes: Vec<Outcome>) -> Result<(), Failure> {
-    let mut rows = Vec::new();
-    let mut failures = Vec::new();
-    for Outcome { image, end, took } in outcomes {
-        let (facts, state) = match end {
-            End::Built(facts) => (Some(facts), "built"),
-            End::Cached(facts) => (Some(facts), "cached"),
-            End::Skipped => (None, "skipped"),
-            End::Failed(failure) => {
-                failures.push(failure);
-                (None, "FAILED")
-            }
-        };
-        rows.push(Row { reference: image.reference(), facts, took: Some(took), state });
-    }
-    report::out(&summary::table(&rows));
-    let Some(last) = failures.pop() else { return Ok(()) };
-    failures.iter().for_each(report::failed);
-    Err(last)
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -2,46 +2,66 @@
 
 use std::time::Duration;
 
-use super::engine::Facts;
+use super::{engine::Facts, parts::Parts};
 
 /// One line of the table.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) reference: String,
     pub(super) facts: Option<Facts>,
+    /// Of an agent's image.
+    pub(super) parts: Option<Parts>,
     pub(super) took: Option<Duration>,
-    pub(super) state: &'static str,
+    pub(super) limit: &'static str,
+    pub(super) state: String,
 }
+
+const HEAD: [&str; 9] = ["IMAGE", "SIZE", "INTERPRETER", "PACKAGE", "REST", "LAYERS", "TIME", "SIZE LIMIT", "STATE"];
+
+/// The columns with words, which start at the left.
+const WORDS: [usize; 3] = [0, 7, 8];
 
 /// The rows under a head line, columns aligned.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut lines = vec![["IMAGE", "SIZE", "LAYERS", "TIME", "STATE"].map(str::to_owned)];
+    let mut lines = vec![HEAD.map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2), width(3)];
-    lines
-        .iter()
-        .map(|[image, size, layers, time, state]| {
-            let [a, b, c, d] = widths;
-            format!("{image:<a$}  {size:>b$}  {layers:>c$}  {time:>d$}  {state}\n")
-        })
-        .collect()
+    let mut widths = [0; HEAD.len()];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = cell.len().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            if WORDS.contains(&column) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
-fn cells(row: &Row) -> [String; 5] {
+fn cells(row: &Row) -> [String; HEAD.len()] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let facts = row.facts.as_ref();
+    let part =
+        |bytes: fn(&Parts) -> u64| or_dash(row.parts.as_ref().map(bytes).filter(|bytes| *bytes > 0).map(megabytes));
     [
         row.reference.clone(),
         or_dash(facts.map(|facts| megabytes(facts.size))),
-        or_dash(facts.map(|facts| facts.layers.to_string())),
+        part(|parts| parts.interpreter),
+        part(|parts| parts.package),
+        part(|parts| parts.rest),
+        or_dash(facts.map(|facts| facts.layers.len().to_string())),
         or_dash(row.took.map(|took| format!("{:.1} s", took.as_secs_f64()))),
-        row.state.to_owned(),
+        row.limit.to_owned(),
+        row.state.clone(),
     ]
 }
 
 /// Millions of bytes, as docker counts them.
-fn megabytes(bytes: u64) -> String {
+pub(super) fn megabytes(bytes: u64) -> String {
     let tenths = (bytes + 50_000) / 100_000;
     format!("{}.{} MB", tenths / 10, tenths % 10)
 }
@@ -50,7 +70,7 @@ fn megabytes(bytes: u64) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{Row, megabytes, table};
+    use super::{Parts, Row, megabytes, table};
     use crate::images::engine::Facts;
 
     #[test]
@@ -63,15 +83,23 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let facts = Facts { id: "x".to_owned(), size: 1_200_000, layers: 2 };
-        let row = |reference: &str, facts, took, state| Row { reference: reference.to_owned(), facts, took, state };
-        let rows =
-            [row("a", Some(facts), Some(Duration::from_millis(1250)), "built"), row("long", None, None, "skipped")];
+        let facts = Facts { id: "x".to_owned(), size: 1_200_000, layers: vec![String::new(); 2] };
+        let parts = Parts { interpreter: 0, package: 500_000, rest: 100_000 };
+        let full = Row {
+            reference: "a".to_owned(),
+            facts: Some(facts),
+            parts: Some(parts),
+            took: Some(Duration::from_millis(1250)),
+            limit: "kept",
+            state: "built: new".to_owned(),
+        };
+        let state = "skipped".to_owned();
+        let bare = Row { reference: "long".to_owned(), facts: None, parts: None, took: None, limit: "-", state };
         let want = "\
-IMAGE    SIZE  LAYERS   TIME  STATE
-a      1.2 MB       2  1.2 s  built
-long        -       -      -  skipped
+IMAGE    SIZE  INTERPRETER  PACKAGE    REST  LAYERS   TIME  SIZE LIMIT  STATE
+a      1.2 MB            -   0.5 MB  0.1 MB       2  1.2 s  kept        built: new
+long        -            -        -       -       -      -  -           skipped
 ";
-        assert_eq!(table(&rows), want);
+        assert_eq!(table(&[full, bare]), want);
     }
 }

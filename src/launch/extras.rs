@@ -1,0 +1,235 @@
+//! What the user adds to a session by hand: variables, variable files, host folders, ports. Pure but for reading files.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use super::pod::{INHERITED, WORKSPACE};
+use crate::{
+    config::Config,
+    docker::{Env, Mount},
+    error::Error,
+    toolchain::HOME,
+};
+
+/// Variables that belong to the container or to this system.
+const RESERVED: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD", "TERM"];
+/// What the docker client obeys itself: such a value travels in argv, where the user has written it anyway.
+const CLIENTS_OWN: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "TMPDIR",
+];
+
+/// What every container of a session gets of the caller: language, proxies, and the time zone by its name.
+///
+/// The zone's file is not mounted: a daemon that runs elsewhere has another one there, or none.
+pub(crate) fn common() -> Vec<Env> {
+    let set = INHERITED.iter().filter(|name| env::var_os(name).is_some());
+    let mut common: Vec<Env> = set.map(|name| Env::Inherited((*name).to_owned())).collect();
+    if env::var_os("TZ").is_none()
+        && let Some(zone) = fs::canonicalize("/etc/localtime").ok().as_deref().and_then(zone_of)
+    {
+        common.push(Env::Plain("TZ".to_owned(), zone));
+    }
+    common
+}
+
+/// `Area/Place`, out of the path of a zone's file.
+fn zone_of(file: &Path) -> Option<String> {
+    let (_, zone) = file.to_str()?.rsplit_once("/zoneinfo/")?;
+    Some(zone.to_owned())
+}
+
+/// Variables from `AIFO_ENV_NAME`, files and options; the last of a name counts.
+///
+/// # Errors
+/// [`Error::Usage`], [`Error::Read`].
+pub(crate) fn variables(config: &Config) -> Result<Vec<Env>, Error> {
+    let mut variables: Vec<Env> = Vec::new();
+    let mut put = |variable: Env| {
+        variables.retain(|other| other.name() != variable.name());
+        variables.push(variable);
+    };
+    let named = env::vars().filter_map(|(name, value)| Some((name.strip_prefix("AIFO_ENV_")?.to_owned(), value)));
+    for (name, value) in named.filter(|(name, _)| check_name(name).is_ok()) {
+        put(variable(name, value));
+    }
+    for path in config.list("session.env-file") {
+        let path = PathBuf::from(path);
+        let text = fs::read_to_string(&path).map_err(|cause| Error::Read(path.clone(), cause))?;
+        lines(&text, &path)?.into_iter().for_each(&mut put);
+    }
+    for word in config.list("session.env") {
+        match word.split_once('=') {
+            Some((name, value)) => put(variable(checked(name)?, value.to_owned())),
+            // A name alone passes the caller's value on; one that is not set stays unset, as docker does it.
+            None if env::var_os(word).is_some() => put(Env::Inherited(checked(word)?)),
+            None => drop(checked(word)?),
+        }
+    }
+    Ok(variables)
+}
+
+/// `NAME=VALUE` lines; comments and empty lines do not count.
+fn lines(text: &str, path: &Path) -> Result<Vec<Env>, Error> {
+    let content =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    content
+        .map(|(number, line)| {
+            let bad = |why: String| Error::Usage(format!("{}:{}: {why}", path.display(), number + 1));
+            let (name, value) = line.split_once('=').ok_or_else(|| bad("expected NAME=VALUE".to_owned()))?;
+            Ok(variable(checked(name).map_err(|error| bad(error.to_string()))?, value.to_owned()))
+        })
+        .collect()
+}
+
+fn variable(name: String, value: String) -> Env {
+    if CLIENTS_OWN.contains(&name.as_str()) { Env::Plain(name, value) } else { Env::Secret(name, value) }
+}
+
+fn checked(name: &str) -> Result<String, Error> {
+    check_name(name).map(|()| name.to_owned()).map_err(|why| Error::Usage(format!("variable `{name}` {why}")))
+}
+
+fn check_name(name: &str) -> Result<(), &'static str> {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match name {
+        _ if name.is_empty() || !plain || name.starts_with(|c: char| c.is_ascii_digit()) => Err("is no name"),
+        _ if RESERVED.contains(&name) => Err("belongs to the container"),
+        _ if name.starts_with("AIFO_") || name.starts_with("DOCKER_") || name.starts_with("LD_") => {
+            Err("belongs to the system")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `HOST:PATH[:ro|rw]`; the host's path may be relative or begin with `~/`.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn mounts(config: &Config) -> Result<Vec<Mount>, Error> {
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let cwd = env::current_dir().unwrap_or_default();
+    config.list("session.volume").iter().map(|word| mount(word, home.as_deref(), &cwd)).collect()
+}
+
+fn mount(word: &str, home: Option<&Path>, cwd: &Path) -> Result<Mount, Error> {
+    let bad = |why: &str| Error::Usage(format!("volume `{word}` {why}"));
+    let (rest, read_only) = match word.rsplit_once(':') {
+        Some((rest, "ro")) => (rest, true),
+        Some((rest, "rw")) => (rest, false),
+        _ => (word, false),
+    };
+    let (source, target) = rest.rsplit_once(':').ok_or_else(|| bad("is not HOST:PATH[:ro]"))?;
+    if !target.starts_with('/') || target.split('/').any(|part| part == "..") {
+        return Err(bad("needs an absolute path in the container"));
+    }
+    let ours = [WORKSPACE, HOME, "/opt/aifo", "/run/aifo", "/tmp", "/proc", "/sys", "/dev", "/etc"];
+    let target = target.trim_end_matches('/');
+    if target.is_empty()
+        || ours.iter().any(|place| target == *place || (target.starts_with(&format!("{place}/")) && *place != HOME))
+    {
+        return Err(bad("would hide what the session needs there"));
+    }
+    let source = match (source.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => cwd.join(source),
+    };
+    if !source.exists() {
+        return Err(bad("names a host path that is not there"));
+    }
+    Ok(Mount { source, target: target.to_owned(), read_only })
+}
+
+/// `[IP:]HOST:PORT`, on loopback where no address is given.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn ports(config: &Config) -> Result<Vec<String>, Error> {
+    config.list("session.publish").iter().map(|word| port(word)).collect()
+}
+
+fn port(word: &str) -> Result<String, Error> {
+    let bad = || Error::Usage(format!("port `{word}` is not [IP:]HOST:PORT"));
+    let (rest, inside) = word.rsplit_once(':').ok_or_else(bad)?;
+    let (address, outside) = rest.rsplit_once(':').unwrap_or(("127.0.0.1", rest));
+    let is_address = address.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    if is_address && is_port(outside) && is_port(inside) {
+        Ok(format!("{address}:{outside}:{inside}"))
+    } else {
+        Err(bad())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_is_told_by_its_name() {
+        for (file, zone) in [
+            ("/usr/share/zoneinfo/Europe/Berlin", Some("Europe/Berlin")),
+            ("/private/var/db/timezone/tz/2025a/zoneinfo/UTC", Some("UTC")),
+            ("/etc/localtime", None),
+        ] {
+            assert_eq!(zone_of(Path::new(file)).as_deref(), zone, "{file}");
+        }
+    }
+
+    #[test]
+    fn ports_are_published_on_loopback_unless_said_otherwise() {
+        for (word, expected) in [
+            ("8080:80", Some("127.0.0.1:8080:80")),
+            ("0.0.0.0:8080:80", Some("0.0.0.0:8080:80")),
+            ("[::1]:8080:80", Some("[::1]:8080:80")),
+            ("80", None),
+            ("x:80:80", None),
+            ("0:80", None),
+            ("80:70000", None),
+        ] {
+            assert_eq!(port(word).ok().as_deref(), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn mounts_hide_nothing_that_a_session_needs() {
+        let mount = |word: &str| mount(word, Some(Path::new("/usr")), Path::new("/"));
+        let shown = |word: &str| mount(word).map(|m| format!("{} {} {}", m.source.display(), m.target, m.read_only));
+        assert_eq!(shown("/usr:/data:ro").unwrap(), "/usr /data true");
+        assert_eq!(shown("~/bin:/data/").unwrap(), "/usr/bin /data false");
+        assert_eq!(shown("usr:/home/coder/x:rw").unwrap(), "/usr /home/coder/x false");
+        for word in [
+            "/usr",
+            "/usr:data",
+            "/usr:/",
+            "/usr:/workspace",
+            "/usr:/tmp/x",
+            "/usr:/opt/aifo/bin",
+            "/usr:/a/../tmp",
+            "/nowhere:/data",
+            "/usr:/home/coder",
+        ] {
+            assert!(shown(word).is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn t54_names_are_held_and_values_are_free() {
+        let read = lines("# c\nA=1\n\nB=x=y \n", Path::new("f")).unwrap();
+        assert_eq!(read, [Env::Secret("A".into(), "1".into()), Env::Secret("B".into(), "x=y ".into())]);
+        assert!(lines("A\n", Path::new("f")).unwrap_err().to_string().contains("f:1"));
+        for name in ["", "1A", "A-B", "PATH", "HOME", "AIFO_X", "LD_PRELOAD", "DOCKER_HOST"] {
+            assert!(checked(name).is_err(), "{name}");
+        }
+        assert!(matches!(variable("HTTPS_PROXY".into(), "p".into()), Env::Plain(..)));
+    }
+}

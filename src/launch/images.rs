@@ -1,0 +1,108 @@
+//! The images of a session, all there before anything is started: made, pulled, or named as missing.
+
+use std::{
+    io::{self, IsTerminal},
+    process::{Child, Stdio},
+};
+
+use super::{binaries::SessionImage, pod::Request};
+use crate::{config::Config, docker::Docker, error::Error, image::Image, report};
+
+/// What the user wants to be asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// Nothing may ask.
+    pub(crate) no_input: bool,
+    /// Every question is answered with yes.
+    pub(crate) yes: bool,
+}
+
+/// Makes the session image where it is missing, pulls what a registry may have, and refuses what is nowhere.
+///
+/// # Errors
+/// [`Error::NoImage`], [`Error::Pull`], and docker's.
+pub(crate) fn provide(
+    docker: &Docker,
+    request: &Request,
+    image: &SessionImage,
+    config: &Config,
+    wishes: Wishes,
+) -> Result<(), Error> {
+    let session = image.reference();
+    let mut wanted = vec![session.as_str(), request.program.image.as_str()];
+    wanted.extend(request.sidecars.iter().map(|(_, image)| image.as_str()));
+    wanted.dedup();
+    for missing in docker.missing_images(&wanted)? {
+        if missing == session {
+            report::say(format_args!("making {session}"));
+            let label = format!("LABEL aifo.binaries={}", image.digest);
+            docker.feed(&["import", "--change", &label, "-", &session].map(str::to_owned), &image.archive)?;
+            continue;
+        }
+        let image = Image::as_named(&missing, config);
+        if !image.can_pull {
+            return Err(Error::NoImage(missing));
+        }
+        pull(docker, &image, config, wishes)?;
+    }
+    Ok(())
+}
+
+/// Pulls; where the registry refuses and somebody is there to ask, after one login once more.
+fn pull(docker: &Docker, image: &Image, config: &Config, wishes: Wishes) -> Result<(), Error> {
+    let said = match try_pull(docker, &image.reference)? {
+        None => return Ok(()),
+        Some(said) => said,
+    };
+    let refused = || Error::Pull { image: image.reference.clone(), said: said.clone() };
+    let can_ask = config.is_on("image.auto-login") && !wishes.no_input && io::stdin().is_terminal();
+    if !is_denied(&said) || !can_ask {
+        return Err(refused());
+    }
+    report::say(format_args!("{} wants a login", image.registry().unwrap_or("the registry")));
+    let login = docker.command().arg("login").args(image.registry()).stdout(io::stderr()).status();
+    match login {
+        Ok(status) if status.success() => {}
+        _ => return Err(refused()),
+    }
+    match try_pull(docker, &image.reference)? {
+        None => Ok(()),
+        Some(said) => Err(Error::Pull { image: image.reference.clone(), said }),
+    }
+}
+
+/// Docker's own progress is talk, so it goes where talk goes. Gives its last words where it failed.
+fn try_pull(docker: &Docker, reference: &str) -> Result<Option<String>, Error> {
+    report::say(format_args!("pulling {reference}"));
+    let pulled = docker
+        .command()
+        .args(["pull", reference])
+        .stdin(Stdio::null())
+        .stdout(io::stderr())
+        .stderr(Stdio::piped())
+        .spawn();
+    let output = pulled.and_then(Child::wait_with_output).map_err(|cause| Error::Start("docker".into(), cause))?;
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Ok((!output.status.success()).then_some(said))
+}
+
+/// What registries say when they want to know who asks.
+fn is_denied(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["denied", "unauthorized", "authentication required", "no basic auth credentials"]
+        .iter()
+        .any(|word| said.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_from_an_absence() {
+        assert!(is_denied("Error response from daemon: pull access denied for x, repository does not exist"));
+        assert!(is_denied("Error: Head \"https://r/v2/\": unauthorized: authentication required"));
+        assert!(!is_denied("manifest for x:1 not found: manifest unknown"));
+        assert!(!is_denied("dial tcp: lookup r.example: no such host"));
+    }
+}

@@ -1,0 +1,196 @@
+//! What of the user enters an agent's container, and nothing else: state, configuration, identity, credentials.
+//!
+//! An agent's state is kept in a folder of its own, `~/.local/state/aifo-coder/AGENT`, and never in the folder that the
+//! same agent uses outside: there it could leave a command in its configuration (a hook, a server to start) that runs on
+//! the host the next time. What the user has there is copied in, file by file from a fixed list, where the state has none
+//! yet; the sources are mounted read-only one by one. Nothing is created in HOME before the agent is really run.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use super::git::Identity as GitIdentity;
+use crate::{
+    agent::{self, Agent, ShellHook},
+    config::Config,
+    docker::{Env, Mount},
+    error::Error,
+    toolchain::HOME,
+};
+
+/// Where the agent's state is mounted; its folders are linked from HOME.
+const STATE: &str = "/home/coder/.aifo-state";
+/// Where the user's own files lie, read-only, until they are copied.
+const CONFIG: &str = "/home/coder/.aifo-config-host";
+const GNUPG: &str = "/home/coder/.gnupg-host";
+/// Our shell, under a name that has `bash` in it: some agents look for that.
+pub(super) const SHELL: &str = "/opt/aifo/bin/aifo-bash";
+
+/// Mounts, variables and entrypoint options of one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Inside {
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) env: Vec<Env>,
+    pub(crate) options: Vec<OsString>,
+    /// The state's folder, to be made when the agent is run.
+    pub(crate) state: Option<PathBuf>,
+}
+
+impl Inside {
+    /// Looks at what there is; changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoHome`], [`Error::Setting`] for a configuration folder that is not one.
+    pub(crate) fn gather(agent: &dyn Agent, config: &Config, git: &GitIdentity) -> Result<Self, Error> {
+        let mut inside = Self::bare(agent, config);
+        inside.credentials(agent);
+        inside.identity(git, config);
+        if agent.state().is_empty() && agent.config().is_empty() {
+            return Ok(inside);
+        }
+        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
+        inside.state(agent, config, &home);
+        inside.configuration(agent, config, &home)?;
+        Ok(inside)
+    }
+
+    /// What makes a container that agent's, without anything of the user in it.
+    pub(crate) fn bare(agent: &dyn Agent, config: &Config) -> Self {
+        let mut inside = Self::default();
+        inside.shell(agent);
+        inside.runtime(agent, config);
+        inside
+    }
+
+    /// Makes the state's folder, only now that the agent is run.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub(crate) fn provide(&self) -> Result<(), Error> {
+        let Some(state) = &self.state else { return Ok(()) };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
+        made.map_err(|cause| Error::Write(state.clone(), cause))
+    }
+
+    fn shell(&mut self, agent: &dyn Agent) {
+        let names: &[&str] = match agent.configure_shell() {
+            ShellHook::Variables(names) => names,
+            ShellHook::Setting { file, key } => {
+                self.option("--shell-setting", format!("{key}={file}"));
+                &[]
+            }
+        };
+        self.env.extend(["SHELL"].iter().chain(names).map(|name| plain(name, SHELL)));
+        self.env.extend(agent.env().iter().map(|(name, value)| plain(name, value)));
+    }
+
+    /// The smart switches (seed "smart shims", section 2), or what the user wants instead.
+    fn runtime(&mut self, agent: &dyn Agent, config: &Config) {
+        let runtime = match config.text("agent.smart") {
+            Some("0") => agent::Runtime::None,
+            _ => agent.runtime(),
+        };
+        let is_forced = config.text("agent.smart") == Some("1");
+        let names: &[&str] = match runtime {
+            agent::Runtime::Node => &["AIFO_SHIM_SMART", "AIFO_SHIM_SMART_NODE"],
+            agent::Runtime::Python => &["AIFO_SHIM_SMART", "AIFO_SHIM_SMART_PYTHON"],
+            agent::Runtime::None if is_forced => &["AIFO_SHIM_SMART", "AIFO_SHIM_SMART_NODE", "AIFO_SHIM_SMART_PYTHON"],
+            agent::Runtime::None => &[],
+        };
+        self.env.extend(names.iter().map(|name| plain(name, "1")));
+    }
+
+    /// By name, never in argv: what the agent may see of the caller's environment, and what stands in for it.
+    fn credentials(&mut self, agent: &dyn Agent) {
+        for name in agent.credentials() {
+            if env::var_os(name).is_some() {
+                self.env.push(Env::Inherited((*name).to_owned()));
+            } else if let Some(value) = stand_in(name).and_then(|stand_in| env::var(stand_in).ok()) {
+                self.env.push(Env::Secret((*name).to_owned(), value));
+            }
+        }
+    }
+
+    fn identity(&mut self, git: &GitIdentity, config: &Config) {
+        let own = git.variables(config.text("agent.git-sign"));
+        self.env.extend(own.into_iter().map(|(name, value)| {
+            if env::var_os(&name).is_some() { Env::Inherited(name) } else { Env::Secret(name, value) }
+        }));
+        let Some(gnupg) = git.signs(config.text("agent.git-sign")).then(gnupg_home).flatten() else { return };
+        self.mounts.push(read_only(gnupg, GNUPG.to_owned()));
+        self.env.push(plain("GNUPGHOME", &format!("{HOME}/.gnupg")));
+        self.option("--gnupg", GNUPG.to_owned());
+    }
+
+    fn state(&mut self, agent: &dyn Agent, config: &Config, home: &Path) {
+        let xdg = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let root = config.path("agent.state").or_else(|| xdg.map(|xdg| xdg.join("aifo-coder")));
+        let state = root.unwrap_or_else(|| home.join(".local/state/aifo-coder")).join(agent.name());
+        self.mounts.push(Mount { source: state.clone(), target: STATE.to_owned(), read_only: false });
+        agent.state().iter().for_each(|path| self.option("--state", format!("{STATE}/{path}")));
+        self.state = Some(state);
+    }
+
+    fn configuration(&mut self, agent: &dyn Agent, config: &Config, home: &Path) -> Result<(), Error> {
+        if !config.is_on("agent.config-enable") {
+            return Ok(());
+        }
+        let most = config.number("agent.config-max-size");
+        for file in agent.config() {
+            let source = home.join(file.from);
+            if fs::metadata(&source).is_ok_and(|about| about.is_file() && about.len() <= most) {
+                self.mounts.push(read_only(source, format!("{CONFIG}/home/{}", file.to)));
+            }
+        }
+        let named = config.path("agent.config");
+        let folder = match &named {
+            Some(folder) if !folder.is_absolute() || !folder.is_dir() => {
+                return Err(Error::Usage(format!("`{}` is no folder to copy configuration from", folder.display())));
+            }
+            Some(folder) => folder.clone(),
+            None => {
+                env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from).join("aifo-coder")
+            }
+        };
+        for part in ["global", agent.name()] {
+            if fs::read_dir(folder.join(part)).is_ok_and(|mut entries| entries.next().is_some()) {
+                self.mounts.push(read_only(folder.join(part), format!("{CONFIG}/{part}")));
+            }
+        }
+        self.option("--config", CONFIG.to_owned());
+        self.option("--config-max-size", most.to_string());
+        self.option("--config-extensions", config.text("agent.config-extensions").unwrap_or_default().to_owned());
+        Ok(())
+    }
+
+    fn option(&mut self, name: &str, value: String) {
+        self.options.extend([name.into(), value.into()]);
+    }
+}
+
+/// The one set of names under which a company may give everybody's credentials, and what each stands in for.
+fn stand_in(name: &str) -> Option<&'static str> {
+    match name {
+        "OPENAI_API_KEY" | "AZURE_OPENAI_API_KEY" | "AZURE_API_KEY" => Some("AIFO_API_KEY"),
+        "OPENAI_BASE_URL" | "OPENAI_API_BASE" | "AZURE_OPENAI_ENDPOINT" | "AZURE_API_BASE" => Some("AIFO_API_BASE"),
+        "OPENAI_API_VERSION" | "AZURE_OPENAI_API_VERSION" | "AZURE_API_VERSION" => Some("AIFO_API_VERSION"),
+        _ => None,
+    }
+}
+
+fn gnupg_home() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).map(PathBuf::from);
+    set("GNUPGHOME").or_else(|| set("HOME").map(|home| home.join(".gnupg"))).filter(|path| path.is_dir())
+}
+
+fn plain(name: &str, value: &str) -> Env {
+    Env::Plain(name.to_owned(), value.to_owned())
+}
+
+fn read_only(source: PathBuf, target: String) -> Mount {
+    Mount { source, target, read_only: true }
+}

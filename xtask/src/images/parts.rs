@@ -1,0 +1,85 @@
+//! What an agent's image consists of, in bytes, and whether that keeps the promised sizes; pure.
+//!
+//! An agent's image is the base, a layer that all agents share, then the interpreter that its package is written for
+//! (where it has one), the package, and the layer that is ours. A package and its interpreter are as large as others made
+//! them; everything else is our doing, and that is what is measured.
+
+use super::{
+    engine::Facts,
+    table::{Flavor, Image, Role, find},
+};
+
+/// What a slim image may weigh where the package leaves room for it, in bytes.
+const SLIM_MAX: u64 = 250_000_000;
+
+/// What may stand beside base and package in any slim image: our programs and what every agent needs.
+const REST_MAX: u64 = 15_000_000;
+
+/// The bytes of an agent's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) interpreter: u64,
+    pub(super) package: u64,
+    /// All else above the base.
+    pub(super) rest: u64,
+}
+
+/// The image that an image's first layers are: the one that only a workshop stands before.
+pub(super) fn ground(image: &'static Image) -> &'static Image {
+    let parent = image.parents.iter().find(|(argument, _)| *argument == "BASE");
+    parent.and_then(|(_, name)| find(name)).map_or(image, ground)
+}
+
+/// Tells the parts by the sizes of an image's steps, the last first: ours, the package, the interpreter.
+pub(super) fn parts(image: &Facts, parent: &Facts, base: &Facts, steps: &[u64]) -> Parts {
+    let above = &steps[..image.layers.len().saturating_sub(parent.layers.len()).min(steps.len())];
+    let package = above.get(1).copied().unwrap_or(0);
+    let interpreter = above.iter().skip(2).sum();
+    let rest = image.size.saturating_sub(base.size + package + interpreter);
+    Parts { interpreter, package, rest }
+}
+
+/// What is promised of an image's size, and whether it is kept.
+pub(super) fn verdict(role: Role, size: u64, parts: Parts) -> &'static str {
+    match role {
+        Role::Agent(Flavor::Slim) if size <= SLIM_MAX && parts.rest <= REST_MAX => "kept: at most 250 MB",
+        Role::Agent(Flavor::Slim) if parts.rest <= REST_MAX => "kept: package + 15 MB",
+        Role::Agent(Flavor::Slim) => "BROKEN: package + 15 MB",
+        _ => "-",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Flavor, Parts, Role, find, ground, parts, verdict};
+
+    fn facts(size: u64, layers: usize) -> Facts {
+        Facts { id: String::new(), size, layers: vec![String::new(); layers] }
+    }
+
+    #[test]
+    fn every_agent_stands_on_a_base() {
+        for (name, base) in [("pi", "base"), ("pi-slim", "base"), ("openhands-slim", "base-trixie")] {
+            assert_eq!(ground(find(name).unwrap()).name, base);
+        }
+    }
+
+    #[test]
+    fn parts_are_told_by_what_stands_above_the_parent() {
+        let (base, parent) = (facts(100, 1), facts(110, 2));
+        let told = |size, layers, steps: &[u64]| parts(&facts(size, layers), &parent, &base, steps);
+        assert_eq!(told(111, 3, &[1, 10, 100]), Parts { interpreter: 0, package: 0, rest: 11 });
+        assert_eq!(told(141, 4, &[1, 30, 10, 100]), Parts { interpreter: 0, package: 30, rest: 11 });
+        assert_eq!(told(181, 5, &[1, 30, 40, 10, 100]), Parts { interpreter: 40, package: 30, rest: 11 });
+    }
+
+    #[test]
+    fn only_slim_images_have_a_limit() {
+        let slim = Role::Agent(Flavor::Slim);
+        let parts = |rest| Parts { interpreter: 0, package: 1, rest };
+        assert_eq!(verdict(slim, 250_000_000, parts(15_000_000)), "kept: at most 250 MB");
+        assert_eq!(verdict(slim, 250_000_001, parts(15_000_000)), "kept: package + 15 MB");
+        assert_eq!(verdict(slim, 1, parts(15_000_001)), "BROKEN: package + 15 MB");
+        assert_eq!(verdict(Role::Agent(Flavor::Full), 1, parts(15_000_001)), "-");
+    }
+}
