@@ -45,6 +45,8 @@ pub(crate) fn run(options: &Options, config: &Config) -> Result<(), Error> {
                 Ok(_) => true,
                 // A session that runs older programs still needs them.
                 Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => false,
+                // A volume goes with its last container, and a container may be going by itself at this moment.
+                Err(Error::Docker { said, .. }) if is_gone(&said) => true,
                 Err(other) => return Err(other),
             };
         if done {
@@ -73,6 +75,11 @@ pub(crate) fn run(options: &Options, config: &Config) -> Result<(), Error> {
         report::say("nothing was left");
     }
     Ok(())
+}
+
+fn is_gone(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    said.contains("no such") || said.contains("already in progress")
 }
 
 fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {

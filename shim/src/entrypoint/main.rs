@@ -118,6 +118,7 @@ fn start(plan: &Plan) -> Result<u32, ShimError> {
     if plan.login_files {
         write_login_files(&plan.first);
     }
+    sys::start_unblocked(&mut command);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;
     Ok(child.id())
