@@ -11,9 +11,10 @@ use std::{
     io::{self, Read},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
-        unix::net::UnixStream,
+        unix::{net::UnixStream, process::CommandExt},
     },
-    process, ptr,
+    process::{self, Command},
+    ptr,
     time::Duration,
 };
 
@@ -296,6 +297,19 @@ pub fn close_inherited() {
 const SYS_CLOSE: c_long = 3;
 #[cfg(target_arch = "aarch64")]
 const SYS_CLOSE: c_long = 57;
+
+/// Lets a program that is started begin with no signal blocked. std passes our own mask on, and with it a program would
+/// never hear of what we collect.
+pub fn start_unblocked(command: &mut Command) {
+    const SIG_SETMASK: c_int = 2;
+    let unblock = || {
+        let none: SignalSet = [0; 16];
+        // SAFETY: `none` is a whole sigset_t; a null `old` asks for nothing back.
+        check(unsafe { sigprocmask(SIG_SETMASK, &raw const none, ptr::null_mut()) }).map(drop)
+    };
+    // SAFETY: between fork and exec only sigprocmask(2) is called, which takes no lock and no memory.
+    unsafe { command.pre_exec(unblock) };
+}
 
 /// Makes orphans among the descendants children of this process instead of the system's first one.
 pub fn become_subreaper() {

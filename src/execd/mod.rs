@@ -63,7 +63,6 @@ fn read_settings() -> io::Result<SidecarSettings> {
 
 /// Runs until the proxy is gone.
 pub(crate) fn run() -> Result<(), Error> {
-    sys::close_inherited().map_err(|cause| Error::Execd("cannot close what it inherited", cause))?;
     signals::close_inherited();
     // From here on nobody of the same user can read this process's memory or descriptors (prctl(2), PR_SET_DUMPABLE).
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)

@@ -22,7 +22,7 @@ use aifo_shim::{
     tree,
     wire::exec::{CStrings, ExecRequest},
 };
-use rustix::io::Errno;
+use rustix::{io::Errno, net::Shutdown};
 
 use super::{login, login::Variables, lookup, place, sys};
 use crate::channel::{self, CANCEL, Report, StartFailure, Usage};
@@ -61,7 +61,8 @@ pub(super) fn serve(call: &OwnedFd, shared: &Shared) -> io::Result<()> {
     if let Some(ended) = watch.until_end(Some(Instant::now() + BRIEF))? {
         return report(call, ended);
     }
-    report(call, Report::Started)?;
+    // A proxy that has gone meanwhile does not hear it; its tool must be seen to its end all the same.
+    let _heard: bool = report(call, Report::Started).is_ok();
     match watch.until_end(None)? {
         Some(ended) => report(call, ended),
         None => Ok(()),
@@ -83,7 +84,6 @@ fn start(request: &ExecRequest, stdio: &[OwnedFd; 3], shared: &Shared) -> Result
     sys::spawn(&program, &argv, &env, stdio).map_err(|error| {
         let errno = error.raw_os_error().unwrap_or(0);
         match Errno::from_raw_os_error(errno) {
-            Errno::NOENT => StartFailure::NotFound,
             Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => StartFailure::NoProcess { errno },
             _ => StartFailure::NotExecutable { errno },
         }
@@ -142,8 +142,10 @@ impl Watch<'_> {
     fn take_signals(&mut self) -> Option<Report> {
         let mut report = None;
         while let Some(signal) = self.signals.next() {
-            // TERM comes from the kernel when execd itself is gone.
+            // TERM comes from the kernel when execd itself is gone, and with it the sidecar. How its calls end from here on
+            // is not their own end, so the proxy hears of none.
             if signal.number == SIGTERM {
+                self.gone |= rustix::net::shutdown(self.call, Shutdown::Both).is_ok();
                 self.cancel();
             }
             while let Some((pid, ended, usage)) = sys::reap() {

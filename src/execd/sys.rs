@@ -3,11 +3,11 @@
 //! posix_spawn(3) instead of fork and exec: it shares the parent's memory until the new program has started, so it costs
 //! the same however large the parent is, and it returns the reason when the program could not be executed.
 
-#![expect(unsafe_code, reason = "fork, posix_spawn, wait4 and closing by number have no safe API")]
+#![expect(unsafe_code, reason = "fork, posix_spawn and wait4 have no safe API")]
 
 use std::{
     ffi::{CStr, c_char, c_int},
-    fs, io,
+    io,
     mem::MaybeUninit,
     os::fd::{AsRawFd, OwnedFd},
     ptr,
@@ -16,18 +16,6 @@ use std::{
 use aifo_shim::{sys::Ended, wire::exec::CStrings};
 
 use crate::channel::Usage;
-
-/// Closes what this process was started with beyond the three standard descriptors, or every tool would get it too. Only
-/// at the start, when nothing beyond them is ours yet.
-pub(super) fn close_inherited() -> io::Result<()> {
-    let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<c_int>().ok();
-    let open: Vec<c_int> = fs::read_dir("/proc/self/fd")?.filter_map(number).collect();
-    for fd in open.into_iter().filter(|&fd| fd > 2) {
-        // SAFETY: nobody in this process owns these yet; the folder's own descriptor is closed already, which is no harm.
-        unsafe { libc::close(fd) };
-    }
-    Ok(())
-}
 
 /// Splits this process in two; the child gets `None`. Only for a process with one thread: in any other the child would
 /// inherit locks that nobody will release.

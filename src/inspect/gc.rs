@@ -58,8 +58,15 @@ fn remove(docker: &Docker, leftover: &Leftover) -> Result<&'static str, Error> {
         Ok(_) => Ok("removed"),
         // A session that runs older programs still needs them.
         Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => Ok("in use"),
+        // A volume goes with its last container, and a container may be going by itself at this moment.
+        Err(Error::Docker { said, .. }) if is_gone(&said) => Ok("removed"),
         Err(other) => Err(other),
     }
+}
+
+fn is_gone(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    said.contains("no such") || said.contains("already in progress")
 }
 
 fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {

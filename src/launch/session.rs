@@ -9,7 +9,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     os::unix::process::CommandExt,
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -90,7 +90,8 @@ pub(crate) fn run<T>(parts: Parts, wait: impl FnOnce(Child) -> io::Result<T>) ->
     let notices = proxy.child.stdout.take().map(|out| listen(out, Arc::clone(&ending)));
     let ready = notices.and_then(|notices| notices.recv_timeout(PROXY_PATIENCE).ok());
     let Some(Notice::Ready { tcp }) = ready else {
-        return Err(Error::ProxyDown { said: proxy.finish(Instant::now() + Duration::from_secs(1)) });
+        let said = proxy.finish(Instant::now() + Duration::from_secs(1)).err().unwrap_or_default();
+        return Err(Error::ProxyDown { said });
     };
     report::detail(format_args!("proxy ready after {} ms", begun.elapsed().as_millis()));
     if let Some(address) = tcp {
@@ -105,23 +106,19 @@ pub(crate) fn run<T>(parts: Parts, wait: impl FnOnce(Child) -> io::Result<T>) ->
     let program = agent.spawn().map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
     report::detail(format_args!("agent started after {} ms", begun.elapsed().as_millis()));
     let ended = wait(program).map_err(|cause| Error::Start(agent.get_program().to_owned(), cause))?;
-    let lost = matches!(proxy.child.try_wait(), Ok(Some(_)));
     ending.store(true, Ordering::SeqCst);
     drop(lock(&input).take());
     let deadline = Instant::now() + END_PATIENCE;
-    sidecars.into_iter().for_each(|(stop, watcher)| {
-        drop(stop);
-        drop(watcher.join());
-    });
-    let said = proxy.finish(deadline);
-    if lost { Err(Error::ProxyDown { said }) } else { Ok(ended) }
+    sidecars.into_iter().for_each(|sidecar| sidecar.finish(deadline));
+    // Whether it was there until now shows only here: when a proxy dies, the agent often ends before its docker client.
+    proxy.finish(deadline).map(|()| ended).map_err(|said| Error::ProxyDown { said })
 }
 
 /// A child process that is told its settings on standard input, which then stays open as its lifeline.
 struct Member {
     child: Child,
     input: Option<ChildStdin>,
-    last_words: Arc<Mutex<Vec<u8>>>,
+    last_words: Receiver<Vec<u8>>,
 }
 
 impl Member {
@@ -131,56 +128,85 @@ impl Member {
         let mut child = command.spawn().map_err(|cause| Error::Start(command.get_program().to_owned(), cause))?;
         report::detail(format_args!("starting {part}"));
         let mut input = child.stdin.take();
-        let last_words = Arc::new(Mutex::new(Vec::new()));
+        let (heard, last_words) = mpsc::channel();
         if let Some(errors) = child.stderr.take() {
-            let kept = Arc::clone(&last_words);
-            thread::spawn(move || keep_last(errors, &kept));
+            thread::spawn(move || heard.send(keep_last(errors)));
         }
         // When it has already ended, its last words tell more than a broken pipe.
         let _told: bool = input.as_mut().is_some_and(|input| input.write_all(settings).is_ok());
         Ok(Self { child, input, last_words })
     }
 
-    /// Closes its input, waits for its end, and gives its last words.
-    fn finish(mut self, deadline: Instant) -> String {
+    /// Closes its input and waits for its end. One that lives until then ends without an error; the last words of any
+    /// other are the error.
+    fn finish(mut self, deadline: Instant) -> Result<(), String> {
         drop(self.input.take());
-        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(2));
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if !status.success() => return Err(self.said()),
+                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+                Ok(None) => break,
+                Ok(Some(_)) | Err(_) => return Ok(()),
+            }
         }
         drop(self.child.kill());
         drop(self.child.wait());
-        self.said()
+        Ok(())
     }
 
+    /// Its last line, when it has ended.
     fn said(&self) -> String {
-        let words = lock(&self.last_words);
+        // Whoever it has left behind may hold the stream open.
+        let words = self.last_words.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
         let text = String::from_utf8_lossy(&words);
         let line = text.lines().rfind(|line| !line.trim().is_empty() && !line.starts_with("Run 'docker"));
         line.map(|line| line.trim().trim_start_matches("docker: ").to_owned()).unwrap_or_default()
     }
 }
 
-/// Keeps a sidecar's lifeline until the returned sender is dropped, and tells the proxy when the sidecar ends before.
+/// A sidecar, and the thread that waits for its end.
+struct Watched {
+    kind: String,
+    lifeline: Option<ChildStdin>,
+    watcher: thread::JoinHandle<()>,
+}
+
+impl Watched {
+    /// Waits for its end, but not for ever: a container may be paused, or its daemon hang.
+    fn finish(self, deadline: Instant) {
+        drop(self.lifeline);
+        while !self.watcher.is_finished() {
+            if Instant::now() >= deadline {
+                report::warn(format_args!("the {} sidecar does not end; aifo-coder gc removes it", self.kind));
+                return;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Keeps a sidecar's lifeline, and tells the proxy when the sidecar ends before the session does.
 fn watch(
     kind: String,
     mut member: Member,
     proxy: &Arc<Mutex<Option<ChildStdin>>>,
     ending: &Arc<AtomicBool>,
-) -> (Option<ChildStdin>, thread::JoinHandle<()>) {
-    let lifeline = member.input.take();
+) -> Watched {
+    let (lifeline, name) = (member.input.take(), kind.clone());
     let (proxy, ending) = (Arc::clone(proxy), Arc::clone(ending));
     let watcher = thread::spawn(move || {
-        let _status: Option<ExitStatus> = member.child.wait().ok();
+        let status = member.child.wait();
         if ending.load(Ordering::SeqCst) {
             return;
         }
-        let reason = Some(member.said()).filter(|said| !said.is_empty()).unwrap_or_else(|| "it ended".to_owned());
+        let silent = || status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        let reason = Some(member.said()).filter(|said| !said.is_empty()).unwrap_or_else(silent);
         report::warn(format_args!("the {kind} sidecar ended: {reason}"));
         let failed = SidecarFailed { kind, reason };
         // Where the proxy is gone too, there is nobody left to be told.
         let _told: bool = lock(&proxy).as_mut().is_some_and(|input| input.write_all(&failed.encode()).is_ok());
     });
-    (lifeline, watcher)
+    Watched { kind: name, lifeline, watcher }
 }
 
 /// Reads the proxy's notices; the first one goes to whoever waits for it, the others are told with `-v`.
@@ -243,14 +269,14 @@ fn shown(call: &CallRecord) -> String {
 }
 
 /// Reads all there is and keeps the end of it.
-fn keep_last(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
-    let mut buffer = [0; 1024];
+fn keep_last(mut from: impl Read) -> Vec<u8> {
+    let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let mut kept = lock(kept);
         kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
         let surplus = kept.len().saturating_sub(LAST_WORDS);
         kept.drain(..surplus);
     }
+    kept
 }
 
 /// A thread that panicked with the lock has aborted the process, so the data is whole.
@@ -289,9 +315,7 @@ mod tests {
 
     #[test]
     fn last_words_are_the_end() {
-        let kept = Mutex::new(Vec::new());
-        keep_last([vec![b'a'; 10_000], b"end".to_vec()].concat().as_slice(), &kept);
-        let kept = kept.into_inner().unwrap();
+        let kept = keep_last([vec![b'a'; 10_000], b"end".to_vec()].concat().as_slice());
         assert!(kept.len() == LAST_WORDS && kept.ends_with(b"end"));
     }
 }

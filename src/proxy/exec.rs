@@ -23,6 +23,7 @@ use super::{
     ready,
     refusal::Refusal,
     route,
+    slots::{Slot, Slots},
     watch::{self, Ended},
 };
 use crate::{
@@ -46,7 +47,8 @@ pub(super) struct Running {
 /// Serves one call.
 pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
     // Held until the tool runs and the request is gone.
-    let large = (body.most() > SMALL_BODY).then(|| state.large.take());
+    let is_large = body.most() > SMALL_BODY;
+    let large = if is_large { Some(queue(conn, &state.large)?) } else { None };
     let mut decoder = ExecDecoder::default();
     conn.receive_body(body, |bytes| Ok(decoder.feed(bytes)?))?;
     let request = decoder.finish()?;
@@ -59,7 +61,7 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         let reason = format!("no {} sidecar in this session; start it with --toolchain {kind}", kinds.join(" or "));
         return Err(Refusal::NotAvailable { tool, reason });
     }
-    let slot = state.slots.take();
+    let slot = queue(conn, &state.slots)?;
     let begun = Instant::now();
     let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
     let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
@@ -85,6 +87,11 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         ..record
     }));
     answered
+}
+
+/// Waits for a place. A client that goes away meanwhile is not run.
+fn queue<'a>(conn: &Conn, slots: &'a Slots) -> Result<Slot<'a>, Refusal> {
+    slots.take(Some(conn.hangup()))?.ok_or(Refusal::Vanished)
 }
 
 /// Waits until it is known of each sidecar whether it has come: the first in order is to be taken, not the first to be

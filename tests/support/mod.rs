@@ -1,17 +1,29 @@
 //! What tests share: the built programs, folders that disappear, waiting with a deadline, and the [`Rig`].
 
+mod answer;
+pub(crate) mod docker;
+mod fake;
+pub(crate) mod process;
+mod ran;
 mod rig;
+mod terminal;
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-pub(crate) use rig::Rig;
+pub(crate) use self::{
+    answer::Answer,
+    fake::Fake,
+    process::is_alive,
+    ran::{Background, Ran, shell_code, under},
+    rig::{Plan, Rig, form, read_all},
+    terminal::Terminal,
+};
 
 /// One of the programs that ship, as `cargo xtask build` made it.
 #[track_caller]
@@ -54,59 +66,16 @@ impl Drop for TempDir {
 
 /// Waits until `condition` holds; fails the test, naming what was waited for, when it does not in time.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_within(Duration::from_secs(60), what, condition);
+}
+
+/// The same where the time is part of the promise.
+#[track_caller]
+pub(crate) fn wait_within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Whether a process lives; one that has ended and was not yet reaped does not.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| !rest.starts_with(['Z', 'X'])))
-}
-
-/// A command's output, with a report that says everything when the expectation fails.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) command: String,
-    pub(crate) output: Output,
-}
-
-impl Ran {
-    #[track_caller]
-    pub(crate) fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?} cannot start: {error}"));
-        Self { command: format!("{command:?}"), output }
-    }
-
-    pub(crate) fn out(&self) -> String {
-        String::from_utf8_lossy(&self.output.stdout).into_owned()
-    }
-
-    pub(crate) fn err(&self) -> String {
-        String::from_utf8_lossy(&self.output.stderr).into_owned()
-    }
-
-    /// As a shell tells it: the code, or 128 + n for signal n.
-    pub(crate) fn code(&self) -> i32 {
-        use std::os::unix::process::ExitStatusExt;
-        let status = self.output.status;
-        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-    }
-
-    /// Expects an exit code and gives stdout without its last line end.
-    #[track_caller]
-    pub(crate) fn expect(&self, code: i32) -> String {
-        assert_eq!(self.code(), code, "{self}");
-        self.out().trim_end_matches('\n').to_owned()
-    }
-}
-
-impl std::fmt::Display for Ran {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\nended with {}\n-- stdout\n{}\n-- stderr\n{}", self.command, self.code(), self.out(), self.err())
+        assert!(Instant::now() < deadline, "waited in vain for {patience:?}: {what}");
+        thread::sleep(Duration::from_millis(3));
     }
 }

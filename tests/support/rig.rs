@@ -1,29 +1,37 @@
 //! A proxy and sidecars as plain processes, driven directly: the same programs and the same conversation that the
 //! launcher has with them, without a launcher in between.
+//!
+//! Every process that a rig starts, by whatever detour, carries a variable that names the rig. So a rig knows at its end
+//! what is left of it, and a test whose rig leaves something fails.
 
 use std::{
-    fs,
+    env, fs,
     io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     os::unix::{fs::symlink, net::UnixStream, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::Duration,
 };
 
 use aifo_shim::wire::form;
+use rustix::process::Signal;
 
-use super::{TempDir, program, wait_until};
-
-/// Every rig's token.
-pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+use super::{Answer, TempDir, process, program, wait_until};
 
 /// Tools beyond the table that the `c-cpp` sidecar of a rig carries.
 const ADDED: &[&str] = &[
     "bash", "cat", "dd", "echo", "env-of", "false", "head", "id", "ls", "printf", "pwd", "seq", "sh", "sleep", "stty",
     "true", "tty", "wc", "yes",
 ];
+
+/// The longest that a single answer may take.
+const PATIENCE: Duration = Duration::from_secs(100);
 
 /// What a rig is to be.
 #[derive(Debug, Clone)]
@@ -35,13 +43,31 @@ pub(crate) struct Plan {
     pub(crate) max_secs: Option<u64>,
     pub(crate) max_calls: usize,
     pub(crate) tcp: bool,
-    /// PATH of the sidecars; that of the test by default.
-    pub(crate) path: Option<String>,
+    /// The user whose connections the proxy takes; that of the test by default.
+    pub(crate) uid: u32,
+    /// Where a test runs the sidecars under another program.
+    pub(crate) sidecar_under: &'static [&'static str],
+    /// Variables of the sidecars beside those of the test.
+    pub(crate) env: Vec<(&'static str, String)>,
+    /// The same for the proxy.
+    pub(crate) proxy_env: Vec<(&'static str, String)>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { kinds: vec!["c-cpp"], expected: Vec::new(), max_secs: None, max_calls: 256, tcp: false, path: None }
+        // The system's own programs first: a version manager's wrappers would be slow and start more than was asked for.
+        let path = format!("/usr/local/bin:/usr/bin:/bin:{}", env::var("PATH").unwrap_or_default());
+        Self {
+            kinds: vec!["c-cpp"],
+            expected: Vec::new(),
+            max_secs: None,
+            max_calls: 256,
+            tcp: false,
+            uid: rustix::process::getuid().as_raw(),
+            sidecar_under: &[],
+            env: vec![("PATH", path)],
+            proxy_env: Vec::new(),
+        }
     }
 }
 
@@ -52,10 +78,13 @@ pub(crate) struct Rig {
     pub(crate) plan: Plan,
     pub(crate) proxy: Child,
     proxy_input: Option<ChildStdin>,
-    notices: Receiver<String>,
+    notices: Mutex<Receiver<String>>,
+    /// Who holds it keeps notices from being read.
+    pub(crate) hearing: Arc<Mutex<()>>,
     pub(crate) sidecars: Vec<Child>,
     inputs: Vec<ChildStdin>,
     tcp: Option<String>,
+    token: String,
 }
 
 impl Rig {
@@ -70,35 +99,41 @@ impl Rig {
         let dir = TempDir::new();
         fs::create_dir(dir.path().join("workspace")).expect("a workspace");
         fs::create_dir(dir.path().join("links")).expect("a folder for links");
+        let token = token_of(dir.path());
         let mut command = Command::new(program("aifo-coder"));
         command.arg("proxy").stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        command.envs(plan.proxy_env.iter().map(|(name, value)| (name, value))).env("RIG", dir.path());
         let mut proxy = command.spawn().expect("the proxy starts");
         let mut proxy_input = proxy.stdin.take().expect("piped");
-        proxy_input.write_all(&settings(&plan, dir.path())).expect("the proxy listens");
-        let notices = listen(proxy.stdout.take().expect("piped"));
+        proxy_input.write_all(&settings(&plan, dir.path(), &token)).expect("the proxy listens");
+        let hearing = Arc::new(Mutex::new(()));
+        let notices = Mutex::new(listen(proxy.stdout.take().expect("piped"), Arc::clone(&hearing)));
         let mut rig = Self {
             dir,
             plan: plan.clone(),
             proxy,
             proxy_input: Some(proxy_input),
             notices,
+            hearing,
             sidecars: Vec::new(),
             inputs: Vec::new(),
             tcp: None,
+            token,
         };
         let ready = rig.notice("ready=");
         rig.tcp = Some(ready.replace("%3A", ":")).filter(|address| !address.is_empty());
-        plan.kinds.iter().for_each(|kind| rig.start_sidecar(kind));
+        plan.kinds.iter().for_each(|kind| rig.start_sidecar(kind, &[]));
         rig
     }
 
-    /// Starts a sidecar and waits until the proxy knows it.
+    /// Starts a sidecar with these variables beside those of the plan, and waits until the proxy knows it.
     #[track_caller]
-    pub(crate) fn start_sidecar(&mut self, kind: &str) {
-        let mut command = Command::new(program("aifo-coder"));
-        command.arg("execd").stdin(Stdio::piped()).process_group(0);
-        command.envs(self.plan.path.as_ref().map(|path| ("PATH", path)));
-        let mut sidecar = command.spawn().expect("execd starts");
+    pub(crate) fn start_sidecar(&mut self, kind: &str, env: &[(&str, &str)]) {
+        let mut words = self.plan.sidecar_under.iter().map(Into::into).chain([program("aifo-coder")]);
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).arg("execd").stdin(Stdio::piped()).process_group(0);
+        command.envs(self.plan.env.iter().map(|(name, value)| (name, value))).envs(env.iter().copied());
+        let mut sidecar = command.env("RIG", self.dir.path()).spawn().expect("execd starts");
         let mut input = sidecar.stdin.take().expect("piped");
         let socket = self.dir.path().join("execd.sock");
         let line = line(&[
@@ -123,17 +158,31 @@ impl Rig {
     /// The next notice that starts so, without that start.
     #[track_caller]
     pub(crate) fn notice(&self, start: &str) -> String {
+        let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let notice =
-                self.notices.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|_| panic!("no notice {start}"));
+            let notice = notices.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no notice {start}"));
             if let Some(rest) = notice.strip_prefix(start) {
                 return rest.to_owned();
             }
         }
     }
 
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     pub(crate) fn workspace(&self) -> PathBuf {
         self.dir.path().join("workspace")
+    }
+
+    /// A file in the workspace.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.workspace().join(name)
+    }
+
+    /// What is in a file of the workspace; empty while it is not there.
+    pub(crate) fn content(&self, name: &str) -> String {
+        fs::read(self.file(name)).map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The socket that agents use.
@@ -157,18 +206,25 @@ impl Rig {
     #[track_caller]
     pub(crate) fn shim_at(&self, tool: &str, shim: &Path) -> Command {
         let link = self.dir.path().join("links").join(tool);
-        if !link.exists() {
-            symlink(shim, &link).expect("a link");
-        }
+        drop(symlink(shim, &link));
         let mut command = Command::new(link);
         command.current_dir(self.workspace()).stdin(Stdio::null());
+        command.env("RIG", self.dir.path());
         command.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", self.socket().display()));
-        command.env("AIFO_TOOLEEXEC_TOKEN", TOKEN);
+        command.env("AIFO_TOOLEEXEC_TOKEN", &self.token);
         command.env("AIFO_WORKSPACE", self.workspace());
         command
     }
 
-    /// A call of `bash -c SCRIPT ARGS…` in the sidecar.
+    /// The shim by TCP, and so by protocol 2.
+    #[track_caller]
+    pub(crate) fn shim_by_tcp(&self, tool: &str) -> Command {
+        let mut command = self.shim(tool);
+        command.env("AIFO_TOOLEEXEC_URL", format!("http://{}/exec", self.tcp()));
+        command
+    }
+
+    /// A call of `bash -c SCRIPT` in the sidecar; arguments that are added are `$1` and so on.
     #[track_caller]
     pub(crate) fn bash(&self, script: &str) -> Command {
         let mut command = self.shim("bash");
@@ -176,60 +232,110 @@ impl Rig {
         command
     }
 
-    /// Sends bytes to the proxy and reads everything that it answers.
+    /// Connects as an agent would.
     #[track_caller]
-    pub(crate) fn raw(&self, request: &[u8]) -> String {
-        let mut stream = UnixStream::connect(self.socket()).expect("the proxy listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket option");
-        // A refusal may come before everything is sent.
-        drop(stream.write_all(request));
-        let mut answer = Vec::new();
-        drop(stream.read_to_end(&mut answer));
-        String::from_utf8_lossy(&answer).into_owned()
+    pub(crate) fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.socket()).expect("the proxy listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket option");
+        stream
     }
 
-    /// A request to the proxy with good fields; `fields` come behind them.
-    pub(crate) fn request(target: &str, proto: u8, fields: &str, body: &[u8]) -> Vec<u8> {
+    /// The same by TCP.
+    #[track_caller]
+    pub(crate) fn connect_tcp(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.tcp()).expect("the proxy listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket option");
+        stream
+    }
+
+    /// Sends bytes to the proxy and reads everything that it answers.
+    #[track_caller]
+    pub(crate) fn ask(&self, request: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        // A refusal may come before everything is sent.
+        drop(stream.write_all(request));
+        Answer::of(&read_all(stream))
+    }
+
+    /// The same by TCP.
+    #[track_caller]
+    pub(crate) fn ask_by_tcp(&self, request: &[u8]) -> Answer {
+        let mut stream = self.connect_tcp();
+        drop(stream.write_all(request));
+        Answer::of(&read_all(stream))
+    }
+
+    /// A request with good fields; `fields` come behind them.
+    pub(crate) fn request(&self, target: &str, proto: u8, fields: &str, body: &[u8]) -> Vec<u8> {
         let head = format!(
-            "POST {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nX-Aifo-Proto: {proto}\r\n\
+            "POST {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nX-Aifo-Proto: {proto}\r\n\
              {fields}Content-Length: {}\r\n\r\n",
+            self.token,
             body.len()
         );
         [head.as_bytes(), body].concat()
     }
 
+    /// A good request to run a tool in the workspace.
+    pub(crate) fn call(&self, proto: u8, tool: &str, args: &[&str]) -> Vec<u8> {
+        let mut pairs = vec![("tool", tool)];
+        pairs.extend(args.iter().map(|arg| ("arg", *arg)));
+        self.request("/exec", proto, "", &form(&pairs))
+    }
+
     /// Whether proxy and sidecars still serve: the session goes on.
     #[track_caller]
     pub(crate) fn assert_serves(&self) {
-        let output = self.shim("echo").arg("still here").output().expect("the shim starts");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "still here\n", "{output:?}");
+        let answer = self.ask(&self.call(2, "echo", &["still here"]));
+        assert_eq!((answer.text().as_str(), answer.code().as_str()), ("still here\n", "0"), "{answer:?}");
     }
 
-    /// Ends the session as a launcher does, and waits until proxy and sidecars are gone.
+    /// Ends the session as a launcher does, and waits until everything that belongs to it is gone.
     #[track_caller]
     pub(crate) fn finish(&mut self) {
         drop(self.proxy_input.take());
-        let proxy = &mut self.proxy;
-        wait_until("the proxy ends", || proxy.try_wait().expect("a child").is_some());
-        for sidecar in &mut self.sidecars {
-            wait_until("execd ends", || sidecar.try_wait().expect("a child").is_some());
+        for child in [&mut self.proxy].into_iter().chain(&mut self.sidecars) {
+            wait_until("proxy and sidecars end", || child.try_wait().expect("a child").is_some());
         }
+        wait_until("nothing of the rig is left", || self.leftovers().is_empty());
+    }
+
+    /// The processes of this rig that live, those that the test itself holds included.
+    pub(crate) fn leftovers(&self) -> Vec<u32> {
+        process::with_variable(&format!("RIG={}", self.dir.path().display()))
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        drop(self.proxy_input.take());
+        if !thread::panicking() {
+            self.finish();
+        }
         for child in [&mut self.proxy].into_iter().chain(&mut self.sidecars) {
             drop(child.kill());
             drop(child.wait());
         }
+        self.leftovers().into_iter().for_each(|pid| process::signal(pid, Signal::KILL));
     }
 }
 
-fn settings(plan: &Plan, dir: &Path) -> Vec<u8> {
+/// Encodes a form.
+pub(crate) fn form(pairs: &[(&str, &str)]) -> Vec<u8> {
+    let mut form = Vec::new();
+    pairs.iter().for_each(|(key, value)| form::encode(key, value.as_bytes(), &mut form));
+    form
+}
+
+/// Everything that comes until the other side closes; a reset counts as its end.
+pub(crate) fn read_all(mut stream: impl Read) -> Vec<u8> {
+    let mut all = Vec::new();
+    drop(stream.read_to_end(&mut all));
+    all
+}
+
+fn settings(plan: &Plan, dir: &Path, token: &str) -> Vec<u8> {
     let (exec, execd) = (dir.join("exec.sock"), dir.join("execd.sock"));
-    let uid = rustix::process::getuid().as_raw().to_string();
+    let uid = plan.uid.to_string();
     let calls = plan.max_calls.to_string();
     let secs = plan.max_secs.map(|secs| secs.to_string());
     let added: Vec<String> = ADDED.iter().map(|tool| format!("c-cpp:{tool}")).collect();
@@ -238,7 +344,7 @@ fn settings(plan: &Plan, dir: &Path) -> Vec<u8> {
     let mut pairs = vec![
         ("exec_socket", text(&exec)),
         ("execd_socket", text(&execd)),
-        ("token", TOKEN),
+        ("token", token),
         ("uid", &uid),
         ("max_calls", &calls),
         ("version", env!("CARGO_PKG_VERSION")),
@@ -251,10 +357,13 @@ fn settings(plan: &Plan, dir: &Path) -> Vec<u8> {
 }
 
 fn line(pairs: &[(&str, &str)]) -> Vec<u8> {
-    let mut line = Vec::new();
-    pairs.iter().for_each(|(key, value)| form::encode(key, value.as_bytes(), &mut line));
-    line.push(b'\n');
-    line
+    [form(pairs), b"\n".to_vec()].concat()
+}
+
+/// Each rig's own.
+fn token_of(dir: &Path) -> String {
+    let name = dir.file_name().expect("a folder of its own").to_string_lossy();
+    format!("{:0>32}", name.replace(['-', '_'], ""))
 }
 
 fn secret(kind: &str) -> String {
@@ -265,8 +374,15 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("test paths are text")
 }
 
-fn listen(out: ChildStdout) -> Receiver<String> {
+fn listen(out: ChildStdout, hearing: Arc<Mutex<()>>) -> Receiver<String> {
     let (sender, notices) = mpsc::channel();
-    thread::spawn(move || BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let mut out = BufReader::new(out);
+    thread::spawn(move || {
+        let mut line = String::new();
+        while out.read_line(&mut line).is_ok_and(|count| count > 0) && sender.send(line.trim_end().to_owned()).is_ok() {
+            line.clear();
+            drop(hearing.lock());
+        }
+    });
     notices
 }

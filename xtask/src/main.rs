@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod check;
 mod cmd;
+mod fuzz;
 mod images;
 mod quickstart;
 mod report;
@@ -26,6 +27,7 @@ Tasks:
   bench        the numbers of the README, with rivals in the same run
   build        the static programs, into target/dist
   check        format, lints, tidiness, and what the programs must be
+  fuzz         the parsers of the wire protocol, with what nobody thought of
   images       base, agent and toolchain images
   quickstart   build everything and run a first session
   test         every test that this machine can run
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Some("inside") => bench::inside(rest),
         Some("build") => build::main(rest),
         Some("check") => check::main(rest),
+        Some("fuzz") => fuzz::main(rest),
         Some("images") => images::main(rest),
         Some("quickstart") => quickstart::main(rest),
         Some("test") => test::main(rest),

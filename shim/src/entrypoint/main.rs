@@ -128,6 +128,7 @@ fn start(plan: &Plan) -> Result<u32, ShimError> {
     let program = others.unwrap_or(program);
     let mut command = Command::new(program);
     command.args(args).env("PATH", &path);
+    sys::start_unblocked(&mut command);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;
     Ok(child.id())

@@ -14,6 +14,7 @@ use std::{
     io::{self, Read, Write},
     mem,
     os::fd::AsFd,
+    time::{Duration, Instant},
 };
 
 use aifo_shim::{
@@ -33,6 +34,9 @@ use aifo_shim::{
 };
 
 use crate::signals::{self, Caught};
+
+/// How long a signal that ends or stops the caller waits for the tool's id: the tool may run and the answer be on its way.
+const ANSWER_ON_ITS_WAY: Duration = Duration::from_millis(250);
 
 /// Carries a call; gives its end and what the proxy has to say about it.
 ///
@@ -85,6 +89,8 @@ struct Exchange<'a> {
     exec_id: Option<String>,
     /// Signals that came before.
     early: Vec<i32>,
+    /// The one among them that is not for the tool any more if no answer has come by then.
+    held: Option<(Instant, i32)>,
     /// Our standard output, opened when there is something to write.
     output: Option<File>,
 }
@@ -100,6 +106,7 @@ impl<'a> Exchange<'a> {
             stage: Stage::Head(Collector::head()),
             exec_id: None,
             early: Vec::new(),
+            held: None,
             output: None,
         };
         let mut message = proxy.head("/exec", proto, body.len());
@@ -129,8 +136,15 @@ impl<'a> Exchange<'a> {
         let mut buffer = [0; 16 * 1024];
         loop {
             let ready = [(self.signals.as_fd(), Want::Read), (self.socket.as_fd(), Want::Read)];
-            let [signal, answer] = sys::wait(ready, None).map_err(ShimError::Transport)?;
+            let limit = self.held.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+            let [signal, answer] = sys::wait(ready, limit).map_err(ShimError::Transport)?;
             if signal && let Some(end) = self.pass_signals()? {
+                return Ok(end);
+            }
+            if let Some((at, number)) = self.held
+                && at <= Instant::now()
+                && let Some(end) = self.take_held(number)
+            {
                 return Ok(end);
             }
             if !answer {
@@ -196,11 +210,13 @@ impl<'a> Exchange<'a> {
 
     fn take_head(&mut self, head: &[u8]) -> Result<Option<End>, ShimError> {
         let head = ResponseHead::parse(head).map_err(ShimError::BadHead)?;
+        let reason = one_line(head.fields.one("x-exit-reason").ok().flatten().unwrap_or_default());
         match (head.status, head.framing) {
             (200, Framing::Chunked) => {
                 let id = head.fields.one("x-exec-id").map_err(ShimError::BadHead)?;
                 self.exec_id = id.and_then(|id| str::from_utf8(id).ok()).map(str::to_owned);
                 self.stage = Stage::Stream(Decoder::default());
+                self.held = None;
                 for early in mem::take(&mut self.early) {
                     if let Some(end) = self.pass(early)? {
                         return Ok(Some(end));
@@ -210,6 +226,8 @@ impl<'a> Exchange<'a> {
             }
             (200..=299, _) | (..200, _) => Err(ShimError::NotAProxy),
             (426, _) if self.proto == PROTO_DESCRIPTORS => Ok(Some(End::UpgradeRefused)),
+            // What helps a person stands in the head; the body is the sentence that older clients know.
+            (status, _) if !reason.is_empty() => Err(ShimError::Refused { status, reason }),
             (status, Framing::Length(0)) => Err(ShimError::Refused { status, reason: "no reason given".to_owned() }),
             (status, framing) => {
                 let left = if let Framing::Length(length) = framing { Some(length) } else { None };
@@ -241,9 +259,12 @@ impl<'a> Exchange<'a> {
         let caught = signals::meaning(number);
         let Some(id) = &self.exec_id else {
             match caught {
-                // Nothing runs yet, or its start will find the connection closed: it ends with us.
-                Caught::Ends => return Ok(Some(End::Is(Ended::Signal(number), String::new()))),
-                Caught::Stops => signals::stop(),
+                // Whoever asks twice means it. What has started by then finds the connection closed and ends with us.
+                Caught::Ends if self.held.is_some() => return Ok(self.take_held(number)),
+                Caught::Ends | Caught::Stops => {
+                    self.held = Some((Instant::now() + ANSWER_ON_ITS_WAY, number));
+                    self.early.push(number);
+                }
                 Caught::Continues => {}
                 Caught::Informs => self.early.push(number),
             }
@@ -255,6 +276,19 @@ impl<'a> Exchange<'a> {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Nothing runs yet, so the signal is for this process alone.
+    fn take_held(&mut self, number: i32) -> Option<End> {
+        self.held = None;
+        self.early.retain(|&early| early != number);
+        match signals::meaning(number) {
+            Caught::Ends => Some(End::Is(Ended::Signal(number), String::new())),
+            _ => {
+                signals::stop();
+                None
+            }
+        }
     }
 
     /// Writes output of protocol 2 and still hears signals while the reader is slow.

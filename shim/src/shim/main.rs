@@ -153,3 +153,18 @@ fn strings<T: AsRef<[u8]>>(list: impl Iterator<Item = T>) -> CStrings {
     list.for_each(|string| strings.push(string.as_ref()));
     strings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t31_this_very_program_is_never_a_local_runtime() {
+        let own = env::current_exe().unwrap();
+        for (path, expected) in
+            [("/proc/self/exe", false), (own.to_str().unwrap(), false), ("/bin/sh", true), ("/nonexistent", false)]
+        {
+            assert_eq!(is_runnable(&&path), expected, "{path}");
+        }
+    }
+}
