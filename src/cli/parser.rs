@@ -6,7 +6,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::{Command, Invocation, Listing, Switches, near};
 use crate::{
-    agent,
+    agent, bundle,
     config::{Setting, table},
     error::Error,
     report::Level,
@@ -115,6 +115,7 @@ impl Reader {
                 let kind = self.words.value().map_err(|_missing| Error::Usage(missing.to_owned()))?;
                 Ok(Command::Toolchain { spec: Spec::parse(&kind.string()?)?, words: self.words_behind()? })
             }
+            "bundle" => Ok(Command::Bundle(bundle::Order::parse(self.words_behind()?)?)),
             "help" => Ok(Command::Help { long: true }),
             _ => self.plain_command(word),
         }
