@@ -3,6 +3,7 @@
 //! Every session is counted by what it cannot hide: docker's label and name of it, and the processes of this host that
 //! run in its containers or speak of it. Whatever a test does, its own session is ended with it and no other.
 
+mod island;
 mod launcher;
 mod leftovers;
 mod place;
@@ -12,6 +13,7 @@ mod window;
 use std::process::{Command, Stdio};
 
 pub(crate) use self::{
+    island::Island,
     launcher::Launcher,
     leftovers::{processes, session_id},
     place::Place,
