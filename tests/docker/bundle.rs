@@ -196,7 +196,7 @@ fn a_bundle_is_never_written_over_anything_or_left_in_part() {
     // All that is asked for is what may not be passed on.
     let ran = save(&["claude"], &dir.path().join("new"), None);
     ran.expect(1);
-    assert!(ran.err().contains("none of these images may or can be saved"), "{ran}");
+    assert!(ran.err().contains("none of these images may or can be passed on"), "{ran}");
 }
 
 fn arch() -> &'static str {

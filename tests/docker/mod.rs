@@ -10,6 +10,7 @@ mod images;
 mod life;
 mod neighbours;
 mod paths;
+mod push;
 mod refusals;
 mod secrets;
 mod settings;
