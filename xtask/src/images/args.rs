@@ -45,6 +45,8 @@ pub(super) struct Wishes {
     pub(super) values: Vec<(String, String)>,
     /// Programs that no registry carries, by the agent's name.
     pub(super) files: Vec<(String, PathBuf)>,
+    /// The processors that images are for; none means docker's own.
+    pub(super) platforms: Vec<String>,
     /// Where to write.
     pub(super) output: Option<PathBuf>,
     /// Where to push.
@@ -113,6 +115,7 @@ fn build(words: &[OsString]) -> Result<Order, Failure> {
                 let (agent, path) = assignment(name, text(value(name)?)?)?;
                 wishes.files.push((agent, path.into()));
             }
+            Some(name @ "--platform") => wishes.platforms = platforms(text(value(name)?)?)?,
             Some(name @ "--output") => wishes.output = Some(value(name)?.into()),
             Some(name @ "--registry") => wishes.registry = Some(text(value(name)?)?.to_owned()),
             Some(name @ "--sign") => wishes.sign = Some(text(value(name)?)?.to_owned()),
@@ -150,6 +153,14 @@ fn base(value: &str) -> (Debian, String) {
     (debian, reference.to_owned())
 }
 
+fn platforms(value: &str) -> Result<Vec<String>, Failure> {
+    let arch = |platform: &str| match platform {
+        "linux/amd64" | "linux/arm64" => Ok(platform.trim_start_matches("linux/").to_owned()),
+        _ => Err(usage(format!("`--platform` wants linux/amd64, linux/arm64 or both, not `{platform}`"))),
+    };
+    value.split(',').map(arch).collect()
+}
+
 fn jobs(value: &str) -> Result<NonZero<usize>, Failure> {
     value.parse().ok().ok_or_else(|| usage(format!("`--jobs` wants a number from 1, not `{value}`")))
 }
@@ -178,7 +189,7 @@ mod tests {
     fn names_and_options_mix() {
         let order = parsed(
             "build rust --base debian:12 shell --ca a.crt --jobs 3 --fresh --arg KEEP_APT=1 --flavor both \
-             --file crush=/tmp/a=b --base trixie=debian:13",
+             --file crush=/tmp/a=b --base trixie=debian:13 --platform linux/amd64,linux/arm64",
         );
         let wishes = Wishes {
             names: vec!["rust".to_owned(), "shell".to_owned()],
@@ -189,6 +200,7 @@ mod tests {
             fresh: true,
             values: vec![("KEEP_APT".to_owned(), "1".to_owned())],
             files: vec![("crush".to_owned(), "/tmp/a=b".into())],
+            platforms: vec!["amd64".to_owned(), "arm64".to_owned()],
             ..Wishes::default()
         };
         assert_eq!(order, Ok(Order::Build(wishes)));
@@ -219,6 +231,7 @@ mod tests {
             ("--jobs many", "`--jobs` wants a number from 1, not `many`"),
             ("--arg KEEP_APT", "`--arg` wants NAME=VALUE, not `KEEP_APT`"),
             ("--file crush", "`--file` wants NAME=VALUE, not `crush`"),
+            ("--platform arm64", "`--platform` wants linux/amd64, linux/arm64 or both, not `arm64`"),
             ("--flavor thin", "`--flavor` wants full, slim or both, not `thin`"),
         ] {
             assert_eq!(parsed(line), Err(said.to_owned()));

@@ -12,6 +12,7 @@ mod debian;
 #[cfg(test)]
 mod dockerfiles;
 mod engine;
+mod foreign;
 mod inputs;
 mod log;
 mod parts;
@@ -68,6 +69,9 @@ Options:
   --flavor WHICH    of an agent: full (the default), slim (NAME-slim: no
                     editors), or both
   --file NAME=PATH  a program that no registry carries: crush, plandex
+  --platform LIST   for linux/amd64, linux/arm64 or both, with a comma; an
+                    image for another processor than docker's has that in its
+                    tag, and its packages are installed by an emulator
   --base REF        start from this Debian bookworm image; without it from
                     debian:bookworm-slim, or from Debian's packages
   --base trixie=REF the same for the image that needs trixie: openhands
@@ -130,6 +134,22 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     let logs = root().join("target/images");
     fs::create_dir_all(&logs).map_err(io_failure("create", logs.display()))?;
     let engine = Engine::find()?;
+    if wishes.platforms.is_empty() {
+        return build_for(&engine, &images, wishes, &values, &logs);
+    }
+    // All of them can be built, or none is begun.
+    let engines: Vec<Engine> = wishes.platforms.iter().map(|arch| engine.for_arch(arch)).collect::<Result<_, _>>()?;
+    engines.iter().try_for_each(|engine| build_for(engine, &images, wishes, &values, &logs))
+}
+
+/// Builds for one processor.
+fn build_for(
+    engine: &Engine,
+    images: &[&'static Image],
+    wishes: &Wishes,
+    values: &Values,
+    logs: &Path,
+) -> Result<(), Failure> {
     let sources = Sources {
         images: root().join("images"),
         ca: certificates(wishes.ca.clone()),
@@ -139,9 +159,9 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     };
     let (ready, lacking): (Vec<_>, Vec<_>) =
         images.iter().partition(|image| image.file.is_none() || sources.brought(image).is_some());
-    let contexts = contexts(&ready, &sources, &logs.join("context"))?;
-    report::say(format_args!("{} images, by {}", ready.len(), engine.builder));
-    let mut jobs = jobs(&engine, &contexts, wishes, &values, &logs)?;
+    let contexts = contexts(&ready, &sources, &logs.join(named("context", engine)))?;
+    report::say(format_args!("{} images for {}, by {}", ready.len(), engine.arch, engine.builder));
+    let mut jobs = jobs(engine, &contexts, wishes, values, logs)?;
     if wishes.fresh {
         for job in &mut jobs {
             job.inputs = None;
@@ -150,7 +170,7 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
         }
     }
     let at_a_time = wishes.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let mut outcomes = build::run(&engine, &jobs, at_a_time);
+    let mut outcomes = build::run(engine, &jobs, at_a_time);
     for image in lacking {
         report::say(format_args!(
             "{}: not built: no registry carries it; bring it: {}",
@@ -159,7 +179,12 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
         ));
         outcomes.push(Outcome { image, end: End::Lacking, took: Duration::ZERO });
     }
-    rows::conclude(&engine, &images, outcomes)
+    rows::conclude(engine, images, outcomes)
+}
+
+/// A name of logs and contexts, which are apart for each processor.
+fn named(name: &str, engine: &Engine) -> String {
+    if engine.is_foreign() { format!("{name}-{}", engine.arch) } else { name.to_owned() }
 }
 
 /// The user's files, each of which some image must want.
@@ -192,7 +217,7 @@ fn jobs(
     let mut jobs = Vec::new();
     for (image, context) in contexts {
         let mut parents: Vec<(&str, String)> =
-            image.parents.iter().map(|(arg, parent)| (*arg, table::reference(parent))).collect();
+            image.parents.iter().map(|(arg, parent)| (*arg, engine.tag(parent))).collect();
         let mut foreign = None;
         if let Role::Workshop(debian) = image.role {
             let asked = wishes.bases.iter().rev().find(|(release, _)| *release == debian);
@@ -203,16 +228,17 @@ fn jobs(
         }
         let dockerfile = context.join("Dockerfile");
         let args = versions::build_args(&read(&dockerfile)?, &parents, values)?;
-        let mut argv = argv::argv(image, context, &args, engine.builder);
+        let mut argv = argv::argv(image, engine, context, &args);
         proxy::name_in(&mut argv, &proxies);
         let labels = argv::labels(image).into_iter().map(|(label, value)| (label.to_owned(), value));
         let inputs = inputs::of_context(context, &args.into_iter().chain(labels).collect::<Vec<_>>())?;
         jobs.push(Job {
             image,
+            tag: engine.tag(image.name),
             argv,
             env: proxies.clone(),
-            log: logs.join(format!("{}.log", image.name)),
-            before: known.remove(&image.reference()),
+            log: logs.join(format!("{}.log", named(image.name, engine))),
+            before: known.remove(&engine.tag(image.name)),
             inputs: Some(inputs),
             foreign,
         });
