@@ -4,7 +4,8 @@
 //! image that holds nothing but its empty folders with the right owner: nothing has to run, and nobody needs to be root.
 //! A project's `node_modules` is never among them; it stays in the project.
 
-use super::tar::Tar;
+use aifo_shim::tar::Tar;
+
 use crate::{
     docker::{Docker, Volume},
     error::Error,

@@ -10,6 +10,7 @@ use crate::cmd::Failure;
 pub(super) enum Order {
     Help,
     List,
+    Layer,
     Build(Wishes),
     /// Run those of these names; none means all.
     Verify(Vec<String>),
@@ -67,16 +68,26 @@ const NOT_FOR_BUILD: &[&str] = &["--output", "--registry", "--sign", "--with-cla
 pub(super) fn parse(words: Vec<OsString>) -> Result<Order, Failure> {
     let verb = words.first().and_then(|word| word.to_str());
     match verb {
-        Some("list") => {
-            words.get(1).map_or(Ok(Order::List), |word| Err(usage(format!("list takes no `{}`", word.display()))))
-        }
+        Some("list") => alone(&words, Order::List),
+        Some("layer") => alone(&words, Order::Layer),
         Some("verify") => with(&words[1..], &[], |wishes| Order::Verify(wishes.names)),
         Some("refresh") => with(&words[1..], &["--ca"], |wishes| Order::Refresh { names: wishes.names, ca: wishes.ca }),
-        Some("save") => with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor"], Order::Save),
-        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor"], Order::Push),
+        Some("save") => {
+            with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor", "--platform"], Order::Save)
+        }
+        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor", "--platform"], Order::Push),
         Some("sbom") => with(&words[1..], &["--output"], Order::Sbom),
         Some("build") => without(&words[1..], NOT_FOR_BUILD),
         _ => without(&words, NOT_FOR_BUILD),
+    }
+}
+
+/// An order that takes nothing.
+fn alone(words: &[OsString], order: Order) -> Result<Order, Failure> {
+    match words {
+        [_] => Ok(order),
+        [_, word, ..] if ["-h", "--help"].iter().any(|help| word == help) => Ok(Order::Help),
+        _ => Err(usage(format!("{} takes no `{}`", words[0].display(), words[1].display()))),
     }
 }
 
@@ -209,6 +220,7 @@ mod tests {
     #[test]
     fn list_refresh_and_help_stand_alone() {
         assert_eq!(parsed("list"), Ok(Order::List));
+        assert_eq!(parsed("layer"), Ok(Order::Layer));
         assert_eq!(parsed("rust --help"), Ok(Order::Help));
         assert_eq!(parsed("refresh --help"), Ok(Order::Help));
         assert_eq!(parsed("list rust"), Err("list takes no `rust`".to_owned()));

@@ -14,6 +14,7 @@ mod dockerfiles;
 mod engine;
 mod foreign;
 mod inputs;
+mod layer;
 mod log;
 mod parts;
 mod proxy;
@@ -54,6 +55,7 @@ pub(crate) const HELP: &str = "\
 cargo xtask images [build] [NAME...] [OPTIONS]   build those named
 cargo xtask images list                          what there is, and its size
 cargo xtask images verify [NAME...]              run each as any user
+cargo xtask images layer                         the sum of our own layer
 cargo xtask images refresh [NAME...] [--ca FILE] pin the newest versions
 cargo xtask images sbom [NAME...] [--output DIR] what is in each, as SPDX
 cargo xtask images push [NAME...] --registry REF to a registry of yours
@@ -113,6 +115,10 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         Order::Build(wishes) => build_images(&wishes)?,
         Order::Verify(names) => verify::run(&Engine::find()?, &names)?,
         Order::Save(wishes) => save::run(&Engine::find()?, &wishes)?,
+        Order::Layer => {
+            let engine = Engine::find()?;
+            layer::run(&engine, &sources(&engine, None, Vec::new()), &root().join("target/images/context-layer"))?;
+        }
         Order::Push(wishes) => push::run(&Engine::find()?, &wishes)?,
         Order::Sbom(wishes) => sbom::run(&Engine::find()?, &wishes.names, wishes.output)?,
         Order::Refresh { names, ca } => refresh::run(&Engine::find()?, &names, certificates(ca))?,
@@ -150,13 +156,7 @@ fn build_for(
     values: &Values,
     logs: &Path,
 ) -> Result<(), Failure> {
-    let sources = Sources {
-        images: root().join("images"),
-        ca: certificates(wishes.ca.clone()),
-        dist: root().join(format!("target/dist/linux-{}", engine.arch)),
-        arch: engine.arch.clone(),
-        files: known_files(wishes)?,
-    };
+    let sources = sources(engine, certificates(wishes.ca.clone()), known_files(wishes)?);
     let (ready, lacking): (Vec<_>, Vec<_>) =
         images.iter().partition(|image| image.file.is_none() || sources.brought(image).is_some());
     let contexts = contexts(&ready, &sources, &logs.join(named("context", engine)))?;
@@ -185,6 +185,17 @@ fn build_for(
 /// A name of logs and contexts, which are apart for each processor.
 fn named(name: &str, engine: &Engine) -> String {
     if engine.is_foreign() { format!("{name}-{}", engine.arch) } else { name.to_owned() }
+}
+
+/// Where the parts of contexts come from in this checkout.
+fn sources(engine: &Engine, ca: Option<PathBuf>, files: Vec<(String, PathBuf)>) -> Sources {
+    Sources {
+        images: root().join("images"),
+        ca,
+        dist: root().join(format!("target/dist/linux-{}", engine.arch)),
+        arch: engine.arch.clone(),
+        files,
+    }
 }
 
 /// The user's files, each of which some image must want.
