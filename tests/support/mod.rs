@@ -43,9 +43,14 @@ pub(crate) fn dist(arch: &str) -> PathBuf {
 
 /// `cargo xtask WORDS…`, in this checkout.
 pub(crate) fn xtask(words: &[&str]) -> Command {
+    xtask_in(Path::new(env!("CARGO_MANIFEST_DIR")), words)
+}
+
+/// The same in another.
+pub(crate) fn xtask_in(checkout: &Path, words: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(words);
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    cargo.current_dir(checkout).env_remove("CARGO_TARGET_DIR").stdin(Stdio::null());
     cargo
 }
 

@@ -76,12 +76,15 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
 }
 
 /// Builds for one architecture.
+///
+/// # Errors
+/// When the compiler has no such target, or the build fails.
 pub(crate) fn build(arch: Arch) -> Result<(), Failure> {
     ensure_target(arch.target())?;
     let mut cargo = cmd::cargo();
     cargo.args(["build", "--release", "--quiet", "--target", arch.target()]);
     cargo.args(["--package", "aifo-coder", "--package", "aifo-shim"]);
-    cargo.env("RUSTFLAGS", remapped());
+    cargo.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", remapped());
     cmd::run(&mut cargo)?;
     let dist = arch.dist();
     fs::create_dir_all(&dist).map_err(io_failure("create", dist.display()))?;
@@ -96,13 +99,14 @@ pub(crate) fn build(arch: Arch) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Panic messages carry source paths; these are the same wherever a build runs.
+/// Panic messages carry source paths; these are the same wherever a build runs. Flags are parted by a separator of their
+/// own, because a path may hold blanks.
 fn remapped() -> String {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
     let mut flags = vec![format!("--remap-path-prefix={}=/aifo-coder", root().display())];
     flags.extend(cargo_home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())));
-    flags.join(" ")
+    flags.join("\u{1f}")
 }
 
 pub(crate) fn ensure_target(target: &str) -> Result<(), Failure> {

@@ -8,11 +8,13 @@ mod bench;
 mod build;
 mod check;
 mod cmd;
+mod dist;
 mod fuzz;
 mod images;
 mod json;
 mod quickstart;
 mod report;
+mod share;
 mod test;
 mod tidy;
 
@@ -28,6 +30,7 @@ Tasks:
   bench        the numbers of the README, with rivals in the same run
   build        the static programs, into target/dist
   check        format, lints, tidiness, and what the programs must be
+  dist         archives of the programs, with checksums
   fuzz         the parsers of the wire protocol, with what nobody thought of
   images       base, agent and toolchain images
   quickstart   build everything and run a first session
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Some("inside") => bench::inside(rest),
         Some("build") => build::main(rest),
         Some("check") => check::main(rest),
+        Some("dist") => dist::main(rest),
         Some("fuzz") => fuzz::main(rest),
         Some("images") => images::main(rest),
         Some("quickstart") => quickstart::main(rest),

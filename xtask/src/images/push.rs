@@ -52,8 +52,14 @@ fn one(engine: &Engine, registry: &str, members: &[Member]) -> Result<(), Failur
         parts.push(part);
     }
     let name = name(first);
-    cmd::capture(engine.command().args(["manifest", "create", "--amend", &name]).args(&parts))?;
-    let digest = cmd::capture(engine.command().args(["manifest", "push", "--purge", &name]))?;
+    let manifest = |words: &[&str], parts: &[String]| {
+        // The engine trusts the loopback without TLS; its client has to be told.
+        let trust = is_loopback(registry).then_some("--insecure");
+        let (verb, words) = words.split_at(1);
+        cmd::capture(engine.command().arg("manifest").args(verb).args(trust).args(words).arg(&name).args(parts))
+    };
+    manifest(&["create", "--amend"], &parts)?;
+    let digest = manifest(&["push", "--purge"], &[])?;
     told(&name, &digest);
     Ok(())
 }
@@ -91,6 +97,10 @@ fn explained(failure: &Failure, name: &str) -> Failure {
     } else {
         failure.hint(format!("does `{host}` answer? curl https://{host}/v2/"))
     }
+}
+
+fn is_loopback(registry: &str) -> bool {
+    registry.starts_with("127.") || registry.starts_with("localhost:") || registry.starts_with("localhost/")
 }
 
 /// A host, perhaps a port, perhaps folders; what docker would otherwise take for its own public registry is refused.

@@ -6,7 +6,6 @@
 
 mod archive;
 mod layout;
-mod share;
 
 use std::{
     ffi::OsString,
@@ -26,9 +25,36 @@ use super::{
     table::VERSION,
 };
 use crate::{
+    build::{Arch, PROGRAMS},
     cmd::{self, Failure, io_failure},
-    report,
+    report, share,
 };
+
+/// How the bundle is used where there is neither internet nor anything of ours.
+const README: &str = "\
+aifo-coder: a bundle for machines without internet.
+
+1. Compare the digest with the one that its maker told you another way:
+
+       sha256sum SHA256SUMS
+
+2. Hold every file against the list:
+
+       sha256sum --check --strict --quiet SHA256SUMS
+
+3. Load the images; this checks all once more, and refuses what is not as it should be:
+
+       bin/linux-amd64/aifo-coder bundle load . --digest DIGEST
+
+   With SHA256SUMS.sig and the maker's key among yours: --key FINGERPRINT instead.
+
+4. bin/linux-amd64/aifo-coder doctor
+
+To install: put bin/linux-amd64/ where you keep programs, all three side by side, and link aifo-coder
+into a folder of PATH. share/ holds completions, the manual page and an AppArmor profile
+(sudo apparmor_parser --replace share/apparmor/aifo-coder). sbom/ says what is in the images.
+On a 64-bit ARM machine it is linux-arm64 in place of linux-amd64.
+";
 
 /// Writes the bundle.
 ///
@@ -88,7 +114,7 @@ fn explained(failure: Failure, output: &Path) -> Failure {
 fn write(engine: &Engine, choice: &Choice, wishes: &Wishes, to: &Path) -> Result<(), Failure> {
     let work = to.join(".work");
     fs::create_dir_all(&work).map_err(io_failure("create", work.display()))?;
-    share::write(to, &wishes.platforms)?;
+    write_programs(to, &wishes.platforms)?;
     report::say(format_args!("saving {} images", choice.images.len()));
     let tags: Vec<&str> = choice.images.iter().map(|member| member.tag.as_str()).collect();
     let saved = archive::unpack(engine, &tags, &work)?;
@@ -103,6 +129,21 @@ fn write(engine: &Engine, choice: &Choice, wishes: &Wishes, to: &Path) -> Result
     open_up(to)?;
     put(&to.join("SHA256SUMS"), &sums(to)?)?;
     wishes.sign.as_ref().map_or(Ok(()), |key| sign(to, key))
+}
+
+/// Writes what is no image; programs for these processors, or for all that they are built for.
+fn write_programs(to: &Path, archs: &[String]) -> Result<(), Failure> {
+    let is_wanted = |arch: &Arch| archs.is_empty() || archs.iter().any(|wanted| wanted == arch.name());
+    for arch in Arch::ALL.into_iter().filter(is_wanted) {
+        let is_there = PROGRAMS.iter().all(|program| arch.dist().join(program).is_file());
+        match (is_there, arch == Arch::host()) {
+            (true, _) => share::programs(arch, &to.join(format!("bin/linux-{}", arch.name())))?,
+            (false, true) => return Err(Failure::new("the programs are not built").hint("cargo xtask build")),
+            (false, false) => report::say(format_args!("without programs for {}: cargo xtask build", arch.name())),
+        }
+    }
+    share::texts(to)?;
+    put(&to.join("README"), README)
 }
 
 /// The lines that name the images and their parts.
