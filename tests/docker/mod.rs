@@ -16,6 +16,7 @@ mod refusals;
 mod secrets;
 mod settings;
 mod shells;
+mod signing;
 mod terminal;
 mod tmux;
 mod work;

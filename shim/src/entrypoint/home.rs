@@ -13,7 +13,7 @@ use std::{
 
 use aifo_shim::user;
 
-use crate::plan::Plan;
+use crate::{gpg, plan::Plan};
 
 /// Keys and trust are small; anything larger in a GnuPG folder is no key.
 const MAX_KEY_FILE: u64 = 1024 * 1024;
@@ -28,7 +28,8 @@ pub(crate) fn prepare(plan: &Plan) {
         done.push(copy_tree(config, plan, &home));
     }
     if let Some(keys) = &plan.gnupg {
-        done.push(copy_keys(keys, &home.join(".gnupg")));
+        let copy = home.join(".gnupg");
+        done.push(copy_keys(keys, &copy).and_then(|()| gpg::prime(&copy)));
     }
     if plan.login_files {
         done.extend(env::var_os("XDG_RUNTIME_DIR").map(|runtime| private_folder(Path::new(&runtime))));
@@ -111,7 +112,10 @@ fn copy_keys(from: &Path, to: &Path) -> io::Result<()> {
             ["pubring.kbx", "pubring.gpg", "trustdb.gpg", "gpg.conf"].iter().any(|name| Path::new(name) == file)
                 || file.starts_with("private-keys-v1.d")
                 || file.starts_with("openpgp-revocs.d");
-        if is_key && fs::metadata(from.join(&file)).is_ok_and(|about| about.len() <= MAX_KEY_FILE) {
+        if is_key
+            && !to.join(&file).exists()
+            && fs::metadata(from.join(&file)).is_ok_and(|about| about.len() <= MAX_KEY_FILE)
+        {
             copy(&from.join(&file), &to.join(&file))?;
         }
     }
@@ -247,7 +251,9 @@ mod tests {
         for name in ["pubring.kbx", "private-keys-v1.d/A.key", "random_seed", ".#lk0x1", "S.gpg-agent.extra"] {
             scratch.put(&format!("g/{name}"), "x");
         }
-        copy_keys(&scratch.0.join("g"), &scratch.0.join("home/.gnupg")).unwrap();
+        for _ in 0..2 {
+            copy_keys(&scratch.0.join("g"), &scratch.0.join("home/.gnupg")).unwrap();
+        }
         let mut found = files_below(&scratch.0.join("home/.gnupg"), &scratch.0.join("home/.gnupg")).unwrap();
         found.sort();
         assert_eq!(found, [PathBuf::from("private-keys-v1.d/A.key"), PathBuf::from("pubring.kbx")]);

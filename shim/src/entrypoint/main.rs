@@ -5,6 +5,7 @@
 //! the agent: TERM, then KILL. Under `--runtime local` it is an ordinary process and clears up its own descendants
 //! instead. Called `aifo-bash` it is the shell that agents are given.
 
+mod gpg;
 mod home;
 mod plan;
 mod setting;

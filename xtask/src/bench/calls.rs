@@ -30,12 +30,21 @@ pub(super) fn measure(plan: &Plan) -> Result<Vec<Figure>, Failure> {
             exec.push(begun.elapsed().as_secs_f64() * 1e3);
         }
     }
+    // The agent's first process, once more: with a session to watch, and nothing to make ready.
+    let (mut entry, mut plain) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let spawned = |words: &str| format!("/workspace/bench inside spawn {loops} {words}");
+        entry.extend(micros(session.run(&spawned("/opt/aifo/bin/aifo-entrypoint -- /bin/true"))?.iter()));
+        plain.extend(micros(session.run(&spawned("/bin/true"))?.iter()));
+    }
     let middle = |samples: &[f64]| quantile(samples, 0.5);
     let (against_exec, against_spot) = (middle(&exec) / middle(&shim), middle(&shim) / middle(&spot));
     Ok(vec![
         Figure::of("`true` through the shim, in a running session", "ms", &shim),
         Figure::of("`true` by docker exec, in the same sidecar", "ms", &exec),
         Figure::of("`true` by fork and exec, inside the same sidecar", "ms", &spot),
+        Figure::one("aifo-entrypoint with nothing to do, beyond `true` itself", "ms", middle(&entry) - middle(&plain))
+            .at_most(2.0),
         Figure::one("the shim against docker exec: times faster", "x", against_exec).at_least(40.0),
         Figure::one("the shim against fork and exec: times as long", "x", against_spot).at_most(3.0),
     ])
