@@ -51,7 +51,10 @@ fn the_passphrase_is_asked_for_once_and_commits_are_signed() {
     window.shows_prompt_since(before);
     // As an agent commits: without a terminal, and with nobody to ask.
     for _ in 0..2 {
-        window.ask("setsid --wait git commit -q --allow-empty -m x </dev/null >/dev/null 2>&1; echo cod''e $?", "code 0\r\n");
+        window.ask(
+            "setsid --wait git commit -q --allow-empty -m x </dev/null >/dev/null 2>&1; echo cod''e $?",
+            "code 0\r\n",
+        );
     }
     window.ask("git log --format=%GF | sort | uniq -c", &format!("2 {key}\r\n"));
     // Nowhere but in the memory of gpg's own agent.

@@ -96,8 +96,8 @@ the images of the toolchains node and python.
 verify runs the program of each image that is here, as any user with nothing
 writable, and looks for what slim leaves out.
 
-In the table, INTERPRETER and PACKAGE are what others made; REST is what all
-agents share above the base, and our own programs.
+In the table, INTERPRETER and PACKAGE are what others made; NEEDS is what all
+agents share above the base; OURS is our own programs, at most 1.5 MB.
 
 Environment: AIFO_CODER_DOCKER names the docker program; HTTP_PROXY,
 HTTPS_PROXY, ALL_PROXY and NO_PROXY are handed to the builds; DOCKER_BUILDKIT

@@ -16,10 +16,11 @@ pub(super) struct Row {
     pub(super) state: String,
 }
 
-const HEAD: [&str; 9] = ["IMAGE", "SIZE", "INTERPRETER", "PACKAGE", "REST", "LAYERS", "TIME", "SIZE LIMIT", "STATE"];
+const HEAD: [&str; 11] =
+    ["IMAGE", "SIZE", "BASE", "INTERPRETER", "PACKAGE", "NEEDS", "OURS", "LAYERS", "TIME", "SIZE LIMIT", "STATE"];
 
 /// The columns with words, which start at the left.
-const WORDS: [usize; 3] = [0, 7, 8];
+const WORDS: [usize; 3] = [0, 9, 10];
 
 /// The rows under a head line, columns aligned.
 pub(super) fn table(rows: &[Row]) -> String {
@@ -50,9 +51,11 @@ fn cells(row: &Row) -> [String; HEAD.len()] {
     [
         row.reference.clone(),
         or_dash(facts.map(|facts| megabytes(facts.size))),
+        part(|parts| parts.base),
         part(|parts| parts.interpreter),
         part(|parts| parts.package),
-        part(|parts| parts.rest),
+        part(|parts| parts.needs),
+        part(|parts| parts.ours),
         or_dash(facts.map(|facts| facts.layers.len().to_string())),
         or_dash(row.took.map(|took| format!("{:.1} s", took.as_secs_f64()))),
         row.limit.to_owned(),
@@ -84,21 +87,21 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let facts = Facts { id: "x".to_owned(), size: 1_200_000, layers: vec![String::new(); 2] };
-        let parts = Parts { interpreter: 0, package: 500_000, rest: 100_000 };
+        let parts = Parts { base: 300_000, interpreter: 0, package: 500_000, needs: 300_000, ours: 100_000 };
         let full = Row {
             reference: "a".to_owned(),
             facts: Some(facts),
             parts: Some(parts),
             took: Some(Duration::from_millis(1250)),
-            limit: "kept",
+            limit: "met",
             state: "built: new".to_owned(),
         };
         let state = "skipped".to_owned();
         let bare = Row { reference: "long".to_owned(), facts: None, parts: None, took: None, limit: "-", state };
         let want = "\
-IMAGE    SIZE  INTERPRETER  PACKAGE    REST  LAYERS   TIME  SIZE LIMIT  STATE
-a      1.2 MB            -   0.5 MB  0.1 MB       2  1.2 s  kept        built: new
-long        -            -        -       -       -      -  -           skipped
+IMAGE    SIZE    BASE  INTERPRETER  PACKAGE   NEEDS    OURS  LAYERS   TIME  SIZE LIMIT  STATE
+a      1.2 MB  0.3 MB            -   0.5 MB  0.3 MB  0.1 MB       2  1.2 s  met         built: new
+long        -       -            -        -       -       -       -      -  -           skipped
 ";
         assert_eq!(table(&[full, bare]), want);
     }
