@@ -6,6 +6,7 @@ mod bundle;
 mod codes;
 mod death;
 mod dry_run;
+mod entrypoint;
 mod hardening;
 mod images;
 mod life;
