@@ -76,17 +76,18 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
     state.calls().remove(&running.exec_id);
-    let Ended { outcome, usage, answered } = ended;
+    let Ended { outcome, usage, timed_out, unsent } = ended;
+    // On record before the client hears of the end: the session may end with it.
     state.notices.tell(Notice::Call(CallRecord {
         code: outcome.code,
         signal: outcome.signal,
-        reason: outcome.reason,
+        reason: outcome.reason.clone(),
         wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
         cpu_us: usage.cpu_us,
         peak_kib: usage.peak_kib,
         ..record
     }));
-    answered
+    output.finish(conn, unsent?, &outcome, timed_out)
 }
 
 /// Waits for a place. A client that goes away meanwhile is not run.

@@ -26,8 +26,9 @@ pub(super) struct Limit {
 pub(super) struct Ended {
     pub(super) outcome: Outcome,
     pub(super) usage: Usage,
-    /// Whether the client got its answer.
-    pub(super) answered: Result<(), Refusal>,
+    pub(super) timed_out: bool,
+    /// What of the answer the client has not got yet, or why there is nobody to answer.
+    pub(super) unsent: Result<Vec<u8>, Refusal>,
 }
 
 struct Watch<'a> {
@@ -76,12 +77,12 @@ pub(super) fn to_the_end(
     if let (true, Some(limit)) = (watch.timed_out, limit) {
         outcome = Outcome::said(TIMEOUT, format!("stopped after its limit of {} s", limit.secs));
     }
-    let answered = match trouble {
+    let unsent = match trouble {
         Some(error) => Err(Refusal::Internal(error)),
         None if watch.client_gone => Err(Refusal::Vanished),
-        None => watch.output.finish(conn, watch.unsent, &outcome, watch.timed_out),
+        None => Ok(watch.unsent),
     };
-    Ended { outcome, usage, answered }
+    Ended { outcome, usage, timed_out: watch.timed_out, unsent }
 }
 
 impl Watch<'_> {
