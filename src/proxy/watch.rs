@@ -6,13 +6,21 @@
 //! tool ends ────────────────────────────────────────────────────▲
 //! ```
 
-use std::{io, os::fd::OwnedFd, time::Instant};
+use std::{io, os::fd::OwnedFd, sync::Arc, time::Instant};
 
 use aifo_shim::wire::exit::{FAILED, Outcome, TIMEOUT};
 use rustix::event::{PollFd, PollFlags};
 
-use super::{conn::Conn, exec::Running, output::Output, ready, refusal::Refusal, slots::Slot};
+use super::{conn::Conn, output::Output, ready, refusal::Refusal, slots::Slot};
 use crate::channel::{self, CANCEL, Report, Usage};
+
+/// A tool that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) exec_id: String,
+    pub(super) kind: String,
+    pub(super) call: Arc<OwnedFd>,
+}
 
 /// When a tool has run long enough, and how long that was.
 #[derive(Debug, Clone, Copy)]
