@@ -204,3 +204,15 @@ fn a_local_dry_run_prints_commands_without_secrets_and_leaves_no_folder() {
     assert!(!said.split(|c: char| !c.is_ascii_hexdigit()).any(|word| word.len() >= 32), "{ran}");
     place.assert_nothing_left();
 }
+
+#[test]
+fn the_last_call_of_a_session_is_on_record_too() {
+    let place = Place::new();
+    for _ in 0..5 {
+        let mut command =
+            place.launcher(&["-v", "--toolchain", "c-cpp", "--tool", "c-cpp:true", "run", "--", "true", "last"]);
+        let ran = Ran::of(&mut command);
+        assert!(ran.err().contains("c-cpp: true last in "), "{ran}");
+    }
+    place.assert_nothing_left();
+}
