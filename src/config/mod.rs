@@ -106,7 +106,8 @@ impl Config {
     /// Absolute: docker is told of it, and a relative one means the current folder's. `~/` is the user's HOME.
     pub(crate) fn path(&self, key: &str) -> Option<PathBuf> {
         let text = self.text(key)?;
-        let below_home = text.strip_prefix("~/").and_then(|below| Some(PathBuf::from(env::var_os("HOME")?).join(below)));
+        let below_home =
+            text.strip_prefix("~/").and_then(|below| Some(PathBuf::from(env::var_os("HOME")?).join(below)));
         let path = below_home.unwrap_or_else(|| PathBuf::from(text));
         Some(std::path::absolute(&path).unwrap_or(path))
     }

@@ -83,13 +83,15 @@ fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
         }
     }
     let seeds = ["image", "ls", "aifo-coder-seed", "--format", "{{.Repository}}:{{.Tag}} {{.CreatedSince}}"];
-    found.extend(list(&seeds)?.iter().filter_map(|line| line.split_once(' ')).filter(|(_, since)| !is_young(since)).map(
-        |(name, _)| Leftover {
-            what: "image",
-            name: name.to_owned(),
-            why: "its session has not come to its start".to_owned(),
-        },
-    ));
+    found.extend(
+        list(&seeds)?.iter().filter_map(|line| line.split_once(' ')).filter(|(_, since)| !is_young(since)).map(
+            |(name, _)| Leftover {
+                what: "image",
+                name: name.to_owned(),
+                why: "its session has not come to its start".to_owned(),
+            },
+        ),
+    );
     // Without our own programs at hand nothing can be told old.
     let Ok(current) = read_programs(host_arch(), config) else {
         return Ok(found);
