@@ -69,15 +69,19 @@ pub(crate) fn provide(docker: &Docker, wanted: &[&Cache], user: &str, session: &
     let seed = format!("aifo-coder-seed:{session}");
     let import = ["import", "-", &seed].map(str::to_owned);
     docker.feed(&import, &seed_archive(&missing, user))?;
-    let made = fill(docker, &missing, &seed);
+    let made = fill(docker, &missing, &seed, session);
     // The image has served; a volume that could not be made is the error to tell.
     let removed = docker.capture(&["image", "rm", &seed]);
     made.and(removed.map(drop))
 }
 
-/// A container that is created but never started: that is when docker fills a volume.
-fn fill(docker: &Docker, missing: &[&Cache], seed: &str) -> Result<(), Error> {
+/// A container that is created but never started: that is when docker fills a volume. It carries the session's label, so
+/// that `gc` finds it should this process die in between.
+fn fill(docker: &Docker, missing: &[&Cache], seed: &str, session: &str) -> Result<(), Error> {
     let mut create = vec!["create".to_owned()];
+    for label in [format!("aifo.session={session}"), "aifo.role=seed".to_owned()] {
+        create.extend(["--label".to_owned(), label]);
+    }
     for cache in missing {
         let volume = Volume { target: "", ..cache.mount() };
         create.extend(["--mount".to_owned(), volume.argument_at(&format!("/{}", cache.volume))]);

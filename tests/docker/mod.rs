@@ -4,9 +4,11 @@
 mod codes;
 mod death;
 mod dry_run;
+mod golden;
 mod hardening;
 mod images;
 mod life;
+mod mounts;
 mod neighbours;
 mod paths;
 mod refusals;

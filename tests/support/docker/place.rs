@@ -78,6 +78,13 @@ impl Place {
         self.user.iter().for_each(|user| folders.clone().for_each(|folder| own(folder, *user)));
     }
 
+    /// Everything that was put into home by hand belongs to the place's user.
+    #[track_caller]
+    pub(crate) fn own_all(&self) {
+        let owner = format!("{0}:{0}", self.uid());
+        Ran::of(Command::new("chown").args(["-R", &owner]).arg(self.home())).expect(0);
+    }
+
     /// Everything below the folder, by name, sorted.
     pub(crate) fn listing(&self) -> Vec<String> {
         let ran = Ran::of(Command::new("find").arg(self.path()).args(["-mindepth", "1", "-printf", "%P\n"]));
