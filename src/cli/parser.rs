@@ -115,7 +115,7 @@ impl Reader {
                 let spec = Spec::parse(&kind)?;
                 self.with_words(|words| Ok(Command::Toolchain { spec, words }))
             }
-            "bundle" => Ok(Command::Bundle(bundle::Order::parse(self.words_behind()?)?)),
+            "bundle" => self.with_words(|words| Ok(Command::Bundle(bundle::Order::parse(words)?))),
             "help" => Ok(Command::Help { long: true }),
             _ => self.plain_command(word),
         }
