@@ -105,8 +105,7 @@ impl Docker {
     /// # Errors
     /// As [`Docker::capture`]; [`Error::Platform`] when its containers are not Linux's.
     pub(crate) fn daemon(&self) -> Result<Daemon, Error> {
-        let format =
-            "{{.ServerVersion}}\n{{.OSType}}\n{{.Architecture}}\n{{.OperatingSystem}}\n{{json .SecurityOptions}}";
+        let format = "{{.ServerVersion}}|{{.OSType}}|{{.Architecture}}|{{.OperatingSystem}}|{{json .SecurityOptions}}";
         Daemon::parse(&self.capture(&["info", "--format", format])?)
     }
 
@@ -146,8 +145,8 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     fn parse(said: &str) -> Result<Self, Error> {
-        let mut lines = said.lines().map(str::to_owned);
-        let mut next = || lines.next().unwrap_or_default();
+        let mut fields = said.splitn(5, '|').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_default();
         let (version, os, arch, system, security) = (next(), next(), next(), next(), next());
         if os != "linux" {
             return Err(Error::Platform(format!("{os}/{arch}")));
