@@ -11,6 +11,7 @@ mod life;
 mod mounts;
 mod neighbours;
 mod paths;
+mod references;
 mod refusals;
 mod secrets;
 mod settings;
