@@ -8,7 +8,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("aifo-config-{}-{name}", std::process::id()));
+        let path = env::temp_dir().join(format!("aifo-config-{}-{name}", std::process::id()));
         fs::create_dir_all(path.join("project/.aifo-coder")).unwrap();
         Self(path)
     }
