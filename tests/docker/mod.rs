@@ -2,6 +2,7 @@
 //! `cargo xtask images`; run by `cargo xtask test`, or `cargo test --test it -- --ignored docker::`.
 
 mod bad_input;
+mod caches;
 mod codes;
 mod death;
 mod dry_run;
