@@ -83,7 +83,9 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Usage(_) => Some("aifo-coder --help".to_owned()),
-            Self::Setting { .. } | Self::ConfigFile { .. } => Some("aifo-coder config --origin show".to_owned()),
+            Self::Setting { .. } | Self::ConfigFile { .. } => {
+                Some("aifo-coder --help lists every setting and what it takes".to_owned())
+            }
             Self::NoHome => Some("HOME=/home/you aifo-coder ...".to_owned()),
             Self::NoState(..) => Some("AIFO_CODER_STATE_DIR=FOLDER, one that you may write".to_owned()),
             Self::Locked { .. } => Some("end that session, or work in a clone: git clone . ../other".to_owned()),

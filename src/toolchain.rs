@@ -109,8 +109,9 @@ impl Spec {
         }
         let names = || KINDS.iter().map(|kind| kind.name);
         let unknown = || {
-            let meant = nearest(kind, names()).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-            bad(format!("no toolchain kind `{kind}`{meant}; there are {}", names().collect::<Vec<_>>().join(", ")))
+            let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+            let meant = nearest(kind, names()).map_or_else(all, |name| format!("did you mean `{name}`?"));
+            bad(format!("no toolchain kind `{kind}`; {meant}"))
         };
         let kind = *Kind::parse(kind).ok_or_else(unknown)?;
         Ok(Self { kind, version: version.map(str::to_owned), image: image.map(str::to_owned) })

@@ -8,6 +8,7 @@
 mod answers;
 mod calls;
 mod clients;
+mod config;
 mod defects;
 mod docker;
 mod emulated;

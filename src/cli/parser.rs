@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use super::{Command, Invocation, Listing, Switches, near};
+use super::{Command, FORMS, Invocation, Listing, Switches, near};
 use crate::{
     agent, bundle,
     config::{Setting, table},
@@ -123,6 +123,9 @@ impl Reader {
 
     /// A command whose words are few and fixed.
     fn plain_command(&mut self, word: &str) -> Result<Command, Error> {
+        if !FORMS.iter().any(|form| form.name == word) {
+            return Err(near::misused(word, &[]));
+        }
         let mut words = Vec::new();
         while let Some(found) = self.next_word()? {
             match found {

@@ -85,6 +85,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (line, part) in [
         ("shel", "did you mean `shell`?"),
         ("calude", "did you mean `claude`?"),
+        ("claud --resume", "did you mean `claude`?"),
         ("toolchains", "did you mean `toolchain`?"),
         ("frobnicate", "see aifo-coder --help"),
         ("--toolchian rust shell", "did you mean `--toolchain`?"),

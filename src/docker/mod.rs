@@ -175,7 +175,9 @@ pub(crate) fn classify(command: &str, stderr: &str) -> Error {
         };
         let said = stderr.lines().rfind(noise).unwrap_or("it said nothing").trim();
         let said = said.strip_prefix("docker: ").unwrap_or(said);
-        Error::Docker { command: command.to_owned(), said: said.to_owned() }
+        // A format may be several lines; a sentence is one.
+        let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        Error::Docker { command, said: said.to_owned() }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Sessions in real containers, started by the real launcher. All need a Docker Engine and the images of
 //! `cargo xtask images`; run by `cargo xtask test`, or `cargo test --test it -- --ignored docker::`.
 
+mod bad_input;
+mod caches;
 mod codes;
 mod death;
 mod dry_run;
@@ -8,9 +10,11 @@ mod golden;
 mod hardening;
 mod images;
 mod life;
+mod locks;
 mod mounts;
 mod neighbours;
 mod paths;
+mod references;
 mod refusals;
 mod secrets;
 mod settings;
