@@ -30,3 +30,4 @@ mod sockets;
 mod streams;
 mod support;
 mod terminal;
+mod written;

@@ -42,8 +42,8 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     if docker {
         images::main(Vec::new())?;
     }
-    let emulator = emulator(plan.docker)?;
-    if emulator {
+    let absent = absent(plan.docker)?;
+    if !absent.iter().any(|need| need.program == EMULATOR) {
         build::build(Arch::Arm64)?;
     }
     let filter = plan.filter.as_deref();
@@ -53,9 +53,9 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");
         skipped.push("docker::");
     }
-    if !emulator {
-        report::say("tests that need qemu-aarch64-static are skipped: it is not installed");
-        skipped.push("emulated::");
+    for Need { tests, program, .. } in absent {
+        report::say(format_args!("tests that need {program} are skipped: it is not installed"));
+        skipped.push(tests);
     }
     run_tests(&["--package", "aifo-coder", "--test", "it"], filter, &skipped)
 }
@@ -95,13 +95,33 @@ fn with_default_signals(cargo: Command) -> Command {
     env
 }
 
-fn emulator(required: bool) -> Result<bool, Failure> {
-    let there = Command::new("qemu-aarch64-static").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if required && !there {
-        return Err(Failure::new("--docker was asked for, but qemu-aarch64-static is not installed")
-            .hint("apt-get install qemu-user-static"));
+/// A program that some tests need, and Debian's package that has it.
+struct Need {
+    tests: &'static str,
+    program: &'static str,
+    package: &'static str,
+}
+
+const EMULATOR: &str = "qemu-aarch64-static";
+
+const NEEDS: &[Need] = &[
+    Need { tests: "emulated::", program: EMULATOR, package: "qemu-user-static" },
+    Need { tests: "written::zsh_", program: "zsh", package: "zsh" },
+    Need { tests: "written::fish_", program: "fish", package: "fish" },
+    Need { tests: "written::the_manual_page_", program: "groff", package: "groff-base" },
+];
+
+/// What is not installed; where all is required, the first of it is the failure.
+fn absent(required: bool) -> Result<Vec<&'static Need>, Failure> {
+    let is_there = |need: &&Need| Command::new(need.program).arg("--version").stdout(Stdio::null()).status().is_ok();
+    let absent: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need)).collect();
+    match absent.first() {
+        Some(Need { program, package, .. }) if required => {
+            Err(Failure::new(format!("--docker was asked for, but {program} is not installed"))
+                .hint(format!("apt-get install {package}")))
+        }
+        _ => Ok(absent),
     }
-    Ok(there)
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ impl Place {
         place
     }
 
+    /// With another launcher.
+    pub(crate) fn with_program(self, program: PathBuf) -> Self {
+        Self { program, ..self }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
