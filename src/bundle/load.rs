@@ -15,11 +15,17 @@ use super::{
 };
 use crate::{digest::Sha256, docker::Docker, error::Error, json::Json, launch::file_header, report};
 
-/// Loads the images for a platform.
+/// Loads the images for a platform, and gives their names.
 ///
 /// # Errors
 /// [`Error::Bundle`] when there are none, or when a file has changed since it was checked; docker's own.
-pub(super) fn all(docker: &Docker, folder: &Path, bundle: &Bundle, platform: &str, dry_run: bool) -> Result<(), Error> {
+pub(super) fn all(
+    docker: &Docker,
+    folder: &Path,
+    bundle: &Bundle,
+    platform: &str,
+    dry_run: bool,
+) -> Result<Vec<String>, Error> {
     let images: Vec<&Image> = bundle.contents.images.iter().filter(|image| image.platform == platform).collect();
     if images.is_empty() {
         return Err(Error::Bundle { folder: folder.to_owned(), why: format!("it has no images for {platform}") });
@@ -29,7 +35,7 @@ pub(super) fn all(docker: &Docker, folder: &Path, bundle: &Bundle, platform: &st
         docker.feed_by(&["load", "--quiet"].map(str::to_owned), |docker| write(docker, folder, &images))?;
     }
     images.iter().for_each(|image| report::out(format_args!("{}\n", image.reference)));
-    Ok(())
+    Ok(images.iter().map(|image| image.reference.clone()).collect())
 }
 
 /// The outer error is ours and must stop docker; the inner one is docker's pipe, and docker knows why.
@@ -98,7 +104,30 @@ fn manifest(images: &[&Image]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{env, fs, process};
+
     use super::*;
+    use crate::digest::sha256;
+
+    #[test]
+    fn what_changed_after_the_check_ends_the_archive_before_its_list() {
+        let folder = env::temp_dir().join(format!("aifo-load-{}", process::id()));
+        fs::create_dir_all(folder.join("images/blobs/sha256")).unwrap();
+        let (config, layer) = (sha256(b"config"), sha256(b"layer"));
+        fs::write(folder.join(blob(&config)), "config").unwrap();
+        let image = Image { platform: String::new(), reference: "a:1".into(), config, layers: vec![layer.clone()] };
+        let archive = |content: &str| {
+            fs::write(folder.join(blob(&layer)), content).unwrap();
+            let mut archive = Vec::new();
+            let result = write(&mut archive, &folder, &[&image]);
+            let is_named = archive.windows(13).any(|window| window == b"manifest.json");
+            (result.map(|written| written.is_ok()).map_err(|error| error.to_string()), is_named, archive.len() % 512)
+        };
+        assert_eq!(archive("layer"), (Ok(true), true, 0));
+        let (result, is_named, _) = archive("Layer");
+        assert!(result.unwrap_err().contains("has changed since it was checked") && !is_named);
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn docker_is_told_names_configurations_and_layers() {

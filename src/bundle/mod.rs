@@ -97,9 +97,13 @@ pub(crate) fn run(order: &Order, switches: Switches, config: &Config) -> Result<
     }
     let docker = Docker::find(config.text("session.docker"))?;
     let platform = format!("linux/{}", docker.daemon()?.arch);
-    load::all(&docker, &order.folder, &bundle, &platform, switches.dry_run)?;
+    let loaded = load::all(&docker, &order.folder, &bundle, &platform, switches.dry_run)?;
+    // Without the full images, doctor must be told to look for the others.
+    let is_slim =
+        loaded.iter().any(|name| name.contains("-slim:")) && !loaded.iter().any(|name| name.contains("-shell:"));
+    let flavor = if is_slim { " --flavor slim" } else { "" };
     let programs = order.folder.join("bin").join(platform.replace('/', "-"));
-    report::say(format_args!("next: {} doctor", programs.join("aifo-coder").display()));
+    report::say(format_args!("next: {}{flavor} doctor", programs.join("aifo-coder").display()));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! `cargo xtask images`; run by `cargo xtask test`, or `cargo test --test it -- --ignored docker::`.
 
 mod bad_input;
+mod bundle;
 mod caches;
 mod codes;
 mod death;
@@ -15,6 +16,7 @@ mod locks;
 mod mounts;
 mod neighbours;
 mod paths;
+mod push;
 mod references;
 mod refusals;
 mod secrets;

@@ -15,6 +15,8 @@ pub(super) enum Order {
     Verify(Vec<String>),
     /// Write a bundle.
     Save(Wishes),
+    /// Hand them to a registry.
+    Push(Wishes),
     /// Write what is in these images; none means all.
     Sbom(Wishes),
     /// Bring the pins of these names up to date; none means all.
@@ -45,6 +47,8 @@ pub(super) struct Wishes {
     pub(super) files: Vec<(String, PathBuf)>,
     /// Where to write.
     pub(super) output: Option<PathBuf>,
+    /// Where to push.
+    pub(super) registry: Option<String>,
     /// The key to sign with, as gpg knows it.
     pub(super) sign: Option<String>,
     /// Whether what may not be passed on is passed on all the same.
@@ -52,7 +56,7 @@ pub(super) struct Wishes {
 }
 
 /// What only some orders take, and what an order besides building takes.
-const NOT_FOR_BUILD: &[&str] = &["--output", "--sign", "--with-claude"];
+const NOT_FOR_BUILD: &[&str] = &["--output", "--registry", "--sign", "--with-claude"];
 
 /// Reads the words after `cargo xtask images`.
 ///
@@ -67,6 +71,7 @@ pub(super) fn parse(words: Vec<OsString>) -> Result<Order, Failure> {
         Some("verify") => with(&words[1..], &[], |wishes| Order::Verify(wishes.names)),
         Some("refresh") => with(&words[1..], &["--ca"], |wishes| Order::Refresh { names: wishes.names, ca: wishes.ca }),
         Some("save") => with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor"], Order::Save),
+        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor"], Order::Push),
         Some("sbom") => with(&words[1..], &["--output"], Order::Sbom),
         Some("build") => without(&words[1..], NOT_FOR_BUILD),
         _ => without(&words, NOT_FOR_BUILD),
@@ -109,6 +114,7 @@ fn build(words: &[OsString]) -> Result<Order, Failure> {
                 wishes.files.push((agent, path.into()));
             }
             Some(name @ "--output") => wishes.output = Some(value(name)?.into()),
+            Some(name @ "--registry") => wishes.registry = Some(text(value(name)?)?.to_owned()),
             Some(name @ "--sign") => wishes.sign = Some(text(value(name)?)?.to_owned()),
             Some("--with-claude") => wishes.with_claude = true,
             Some(name) if !name.starts_with('-') => wishes.names.push(name.to_owned()),

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use super::{Member, archive::Saved, put};
+use super::{super::choice::Member, archive::Saved, put};
 use crate::{
     cmd::{self, Failure, io_failure},
     json::Json,

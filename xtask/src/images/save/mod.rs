@@ -19,36 +19,16 @@ use std::{
 use self::archive::Saved;
 use super::{
     args::Wishes,
+    choice::{Choice, Member, choose},
     engine::Engine,
     sbom,
     summary::megabytes,
-    table::{self, Flavor, IMAGES, Image, VERSION},
+    table::VERSION,
 };
 use crate::{
     cmd::{self, Failure, io_failure},
     report,
 };
-
-/// Why an image whose licence forbids it is left out.
-const NOT_OURS_TO_PASS_ON: &str = "its licence lets anybody install it and nobody pass it on; for a bundle that does not \
-                                   leave the house: --with-claude";
-
-/// What goes in, and what does not.
-struct Choice {
-    images: Vec<Member>,
-    /// Names and reasons.
-    left_out: Vec<(String, String)>,
-}
-
-/// An image for one processor.
-#[derive(Debug)]
-struct Member {
-    image: &'static Image,
-    /// In Docker's words.
-    arch: String,
-    /// What docker calls it here.
-    tag: String,
-}
 
 /// Writes the bundle.
 ///
@@ -103,47 +83,6 @@ fn explained(failure: Failure, output: &Path) -> Failure {
         return failure.hint(format!("`{folder}` needs about twice the images' size while it is written: df -h"));
     }
     failure
-}
-
-/// Those named, or all that are here; one that was named and is not here is a failure.
-fn choose(engine: &Engine, wishes: &Wishes) -> Result<Choice, Failure> {
-    let both = [Flavor::Full, Flavor::Slim];
-    let all = ["all".to_owned()];
-    let names = if wishes.names.is_empty() { &all[..] } else { &wishes.names };
-    let flavors = match (wishes.flavors.as_slice(), wishes.names.is_empty()) {
-        ([], true) => &both[..],
-        ([], false) => &[Flavor::Full],
-        (asked, _) => asked,
-    };
-    let tags: Vec<String> = IMAGES.iter().flat_map(|image| members(image, engine)).map(|member| member.tag).collect();
-    let known: Vec<String> = engine.inspect_all(&tags)?.into_iter().map(|(tag, _)| tag).collect();
-    let mut choice = Choice { images: Vec::new(), left_out: Vec::new() };
-    for image in table::wanted(names, flavors)?.into_iter().filter(|image| image.is_run()) {
-        if !image.redistributable && !wishes.with_claude {
-            choice.left_out.push((image.reference(), NOT_OURS_TO_PASS_ON.to_owned()));
-            continue;
-        }
-        let members: Vec<Member> = members(image, engine).filter(|member| known.contains(&member.tag)).collect();
-        if !members.is_empty() {
-            choice.images.extend(members);
-        } else if wishes.names.is_empty() {
-            choice.left_out.push((image.reference(), "it was not built".to_owned()));
-        } else {
-            return Err(Failure::new(format!("image `{}` is not here", image.reference()))
-                .hint(format!("cargo xtask images build {}", image.name)));
-        }
-    }
-    if choice.images.is_empty() {
-        return Err(Failure::new("none of these images may or can be saved").hint("cargo xtask images list"));
-    }
-    Ok(choice)
-}
-
-/// What an image may be called here: for the engine's own processor, and for others.
-fn members<'a>(image: &'static Image, engine: &'a Engine) -> impl Iterator<Item = Member> + 'a {
-    let member =
-        move |arch: &str| Member { image, arch: arch.to_owned(), tag: table::tag(image.name, arch, &engine.arch) };
-    ["amd64", "arm64"].into_iter().map(member)
 }
 
 fn write(engine: &Engine, choice: &Choice, key: Option<&str>, to: &Path) -> Result<(), Failure> {
@@ -229,11 +168,12 @@ fn put(path: &Path, text: &str) -> Result<(), Failure> {
 mod tests {
     use std::path::Path;
 
-    use super::{Choice, Failure, IMAGES, Member, Saved, contents, draft_of, explained};
+    use super::{Choice, Failure, Member, Saved, contents, draft_of, explained};
+    use crate::images::table::find;
 
     #[test]
     fn images_are_named_with_their_parts_and_absences_with_reasons() {
-        let image = IMAGES.iter().find(|image| image.name == "shell").unwrap();
+        let image = find("shell").unwrap();
         let member = Member { image, arch: "arm64".to_owned(), tag: "x-arm64".to_owned() };
         let left_out = vec![("a:1".to_owned(), "no reason".to_owned())];
         let parts = Saved { config: "c".to_owned(), layers: vec!["x".to_owned(), "y".to_owned()] };
