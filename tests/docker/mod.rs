@@ -1,6 +1,7 @@
 //! Sessions in real containers, started by the real launcher. All need a Docker Engine and the images of
 //! `cargo xtask images`; run by `cargo xtask test`, or `cargo test --test it -- --ignored docker::`.
 
+mod agents;
 mod bad_input;
 mod bundle;
 mod caches;
