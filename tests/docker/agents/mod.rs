@@ -9,3 +9,4 @@ mod recipes;
 mod smart;
 mod stage;
 mod work;
+mod wrap;

@@ -60,7 +60,7 @@ pub(super) const OPENCODE: Recipe = Recipe {
     env: &[("OPENCODE_DISABLE_MODELS_FETCH", "1")],
     file: Some((
         ".config/opencode/opencode.json",
-        r#"{"model": "fake/fake", "permission": {"bash": "allow"}, "provider": {"fake": {
+        r#"{"model": "fake/fake", "permission": {"bash": "allow", "external_directory": "allow"}, "provider": {"fake": {
             "npm": "@ai-sdk/openai-compatible", "name": "fake", "models": {"fake": {"name": "fake"}},
             "options": {"baseURL": "SERVER/v1", "apiKey": "key"}}}}"#,
     )),

@@ -54,7 +54,7 @@ impl Stage {
             words.extend(["--auto-test", "--test-cmd", &command]);
         }
         words.extend(self.recipe.words);
-        let launcher = self.place.launcher(&words);
+        let launcher = self.place.launcher(&words).env("AIFO_TOOLCHAIN_VERBOSE", "1");
         let url = self.provider.url();
         self.recipe
             .env
@@ -69,6 +69,7 @@ impl Stage {
         let mut launcher = self.launcher(&[&["-v"], options].concat());
         let ran = Background::start(launcher.command.stdin(Stdio::null())).end_within(PATIENCE);
         assert_eq!(ran.code(), 0, "{ran}");
+        assert!(!ran.err().contains("aifo-entrypoint: "), "its container was not made ready\n{ran}");
         self.place.assert_nothing_left(&session_id(&ran.err()).expect("a session"));
         let tools = self.provider.results();
         if self.recipe.hand != Hand::TestCommand {
