@@ -40,7 +40,9 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         return Err(Failure::new("--docker was asked for, but no Docker Engine answers").hint("aifo-coder doctor"));
     }
     if docker {
+        // What sessions need, and the agents as their registries have them.
         images::main(Vec::new())?;
+        images::main(["build", "agents", "--flavor", "slim"].map(OsString::from).to_vec())?;
     }
     let absent = absent(plan.docker)?;
     if !absent.iter().any(|need| need.program == EMULATOR) {
