@@ -61,7 +61,7 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
     }
     found.extend(of_packages(&cmd::capture(cmd::cargo().args(SHIPPED))?));
     found.extend(of_top(root)?);
-    found.extend(of_readme(&read(&root.join("README.md"))?, &read(&root.join("src/config.rs"))?));
+    found.extend(of_readme(&read(&root.join("README.md"))?, &read(&root.join("src/config/table.rs"))?));
     found.iter().for_each(report::say);
     match found.len() {
         0 => Ok(()),
@@ -107,9 +107,13 @@ fn of_top(root: &Path) -> Result<Vec<String>, Failure> {
     Ok(strange.map(|name| format!("`{name}` does not belong at the top of the tree")).collect())
 }
 
-/// Every variable of the launcher is explained in the README.
-fn of_readme(readme: &str, config: &str) -> Vec<String> {
-    let quoted = config.split('"').filter(|word| word.starts_with("AIFO_"));
+/// Every variable and every key of the launcher's table is explained in the README.
+fn of_readme(readme: &str, table: &str) -> Vec<String> {
+    let is_key = |word: &str| {
+        let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        word.split_once('.').is_some_and(|(section, name)| plain(section) && plain(name))
+    };
+    let quoted = table.split('"').filter(|word| word.starts_with("AIFO_") || is_key(word));
     let mut missing: Vec<&str> = quoted.filter(|name| !readme.contains(&format!("`{name}`"))).collect();
     missing.sort_unstable();
     missing.dedup();
@@ -145,5 +149,6 @@ mod tests {
         assert_eq!(of_source(&faults).len(), 4);
         assert_eq!(of_packages("libc v0.2\nserde v1 (*)\n").len(), 1);
         assert_eq!(of_readme("`AIFO_A`", "\"AIFO_A\" \"AIFO_B\" \"AIFO_B\"").len(), 1);
+        assert_eq!(of_readme("`a.b`", "\"a.b\" \"a.b-c\" \"see a.b.\"").len(), 1);
     }
 }
