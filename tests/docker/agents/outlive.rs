@@ -1,9 +1,10 @@
 //! A tool that would outlive its agent: killed, interrupted, timed out, its terminal closed. The tool that the agent has
 //! started in a sidecar is gone within two seconds plus the grace that a tool is given, and nothing else is left.
 //!
-//! The tool is as stubborn as can be: it takes no signal that can be refused, and has a child in a session of its own.
+//! The tool is as stubborn as can be: it takes no signal that can be refused, and has a child in a session of its own. Only
+//! where a person interrupts it at a terminal it is an ordinary one: there a tool may say no, as anywhere.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use rustix::process::Signal;
 
@@ -12,10 +13,12 @@ use super::{
     stage::Stage,
 };
 use crate::support::{
-    docker::{Launcher, Place, processes},
+    docker::{Launcher, Place, Session, Window, processes},
     process, wait_until, wait_within,
 };
 
+const STUBBORN: &str = "@trap '' HUP INT TERM; setsid sleep SECONDS & sleep SECONDS";
+const ORDINARY: &str = "@sleep SECONDS & sleep SECONDS";
 /// Two seconds, and the two in which a tool is asked before it is made to go.
 const SOON: Duration = Duration::from_secs(4);
 
@@ -40,22 +43,20 @@ impl Held {
     fn by(recipe: &'static Recipe, arguments: &str, then: &[&str]) -> Self {
         let hold = format!("{{\"command\": \"make hold\"{arguments}}}");
         let steps: Vec<&str> = [hold.as_str()].into_iter().chain(then.iter().copied()).collect();
-        Self::new(Starter::Agent(Stage::of(recipe, &steps)))
+        Self::new(Starter::Agent(Stage::of(recipe, &steps)), STUBBORN)
     }
 
     #[track_caller]
-    fn by_run() -> Self {
-        Self::new(Starter::Run(Place::of_plain_user()))
+    fn by_run(tool: &str) -> Self {
+        Self::new(Starter::Run(Place::of_plain_user()), tool)
     }
 
     #[track_caller]
-    fn new(starter: Starter) -> Self {
-        // A folder of this process's own, and a number of its own.
+    fn new(starter: Starter, tool: &str) -> Self {
         let held = Self { seconds: String::new(), starter };
         let name = held.place().path().file_name().expect("a name").to_string_lossy().into_owned();
         let seconds = format!("9{}", name.chars().filter(char::is_ascii_digit).collect::<String>());
-        let make = format!("hold:\n\t@trap '' HUP INT TERM; setsid sleep {seconds} & sleep {seconds}\n");
-        held.place().put("Makefile", &make);
+        held.place().put("Makefile", &format!("hold:\n\t{}\n", tool.replace("SECONDS", &seconds)));
         Self { seconds, ..held }
     }
 
@@ -76,7 +77,26 @@ impl Held {
         }
     }
 
+    /// Starts it for an agent that nobody types to.
+    #[track_caller]
+    fn start(&self) -> Session {
+        let mut session = self.launcher().start();
+        drop(session.input.take());
+        self.wait_for_tools();
+        session
+    }
+
+    /// Starts it in a window.
+    #[track_caller]
+    fn open(&self) -> Window {
+        let window = self.launcher().open(100, 30);
+        self.wait_for_tools();
+        window
+    }
+
     fn tools(&self) -> usize {
+        // To look at every process is dear, and whoever waits asks often.
+        thread::sleep(Duration::from_millis(40));
         let line = format!("sleep\0{}\0", self.seconds);
         processes().iter().filter(|process| process.command == line).count()
     }
@@ -92,16 +112,19 @@ impl Held {
     }
 }
 
-const STARTERS: &[fn() -> Held] =
-    &[|| Held::by(&CLAUDE, "", &[]), || Held::by(&OPENCODE, "", &[]), || Held::by(&PI, "", &[]), Held::by_run];
+const STARTERS: &[fn() -> Held] = &[
+    || Held::by(&CLAUDE, "", &[]),
+    || Held::by(&OPENCODE, "", &[]),
+    || Held::by(&PI, "", &[]),
+    || Held::by_run(STUBBORN),
+];
 
 #[test]
 #[ignore = "needs docker"]
 fn a_killed_agent_takes_its_tool_along() {
     for starter in STARTERS {
         let held = starter();
-        let mut session = held.launcher().start();
-        held.wait_for_tools();
+        let mut session = held.start();
         let agent = process::children(session.pid_of("agent"));
         process::signal(agent[0], Signal::KILL);
         held.assert_tools_gone();
@@ -115,8 +138,7 @@ fn a_killed_agent_takes_its_tool_along() {
 fn a_killed_launcher_takes_agent_and_tool_along() {
     for starter in STARTERS {
         let held = starter();
-        let mut session = held.launcher().start();
-        held.wait_for_tools();
+        let mut session = held.start();
         session.kill(Signal::KILL);
         held.assert_tools_gone();
         session.wait();
@@ -128,8 +150,7 @@ fn a_killed_launcher_takes_agent_and_tool_along() {
 fn a_terminated_launcher_ends_agent_and_tool() {
     for starter in STARTERS {
         let held = starter();
-        let mut session = held.launcher().start();
-        held.wait_for_tools();
+        let mut session = held.start();
         session.kill(Signal::TERM);
         held.assert_tools_gone();
         assert_ne!(session.wait().code(), 0);
@@ -141,8 +162,7 @@ fn a_terminated_launcher_ends_agent_and_tool() {
 fn a_closed_terminal_takes_agent_and_tool_along() {
     for starter in STARTERS {
         let held = starter();
-        let mut window = held.launcher().open(100, 30);
-        held.wait_for_tools();
+        let mut window = held.open();
         window.close();
         held.assert_tools_gone();
         window.end();
@@ -153,10 +173,8 @@ fn a_closed_terminal_takes_agent_and_tool_along() {
 #[test]
 #[ignore = "needs docker"]
 fn an_interrupt_at_the_terminal_ends_the_tool() {
-    for starter in [STARTERS[0], STARTERS[2], STARTERS[3]] {
-        let held = starter();
-        let mut window = held.launcher().open(100, 30);
-        held.wait_for_tools();
+    for held in [Held::by(&CLAUDE, "", &[]), Held::by(&PI, "", &[]), Held::by_run(ORDINARY)] {
+        let mut window = held.open();
         window.terminal().keys("\u{3}");
         held.assert_tools_gone();
         window.end();
@@ -169,8 +187,7 @@ fn an_interrupt_at_the_terminal_ends_the_tool() {
 fn a_tool_that_the_agent_has_timed_out_is_gone_while_the_agent_goes_on() {
     for (recipe, limit) in [(&OPENCODE, ", \"timeout\": 1500"), (&PI, ", \"timeout\": 1")] {
         let held = Held::by(recipe, limit, &["touch goes-on; until test -e enough; do sleep 0.05; done"]);
-        let session = held.launcher().start();
-        held.wait_for_tools();
+        let session = held.start();
         let goes_on = held.place().workspace().join("goes-on");
         wait_until("the agent goes on", || goes_on.exists());
         held.assert_tools_gone();
