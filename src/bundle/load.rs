@@ -9,11 +9,13 @@ use std::{
     path::Path,
 };
 
+use aifo_shim::tar::file_header;
+
 use super::{
     check::Bundle,
     contents::{Image, blob},
 };
-use crate::{digest::Sha256, docker::Docker, error::Error, json::Json, launch::file_header, report};
+use crate::{digest::Sha256, docker::Docker, error::Error, json::Json, report};
 
 /// Loads the images for a platform, and gives their names.
 ///

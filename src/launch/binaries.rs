@@ -5,9 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aifo_shim::{elf, tools};
+use aifo_shim::{elf, tar::Tar, tools};
 
-use super::tar::Tar;
 use crate::{digest::sha256, error::Error};
 
 /// The user that the proxy runs as: neither root nor the session's, so that the folder of the sockets is nobody else's

@@ -6,7 +6,8 @@
 //! Each user has caches of their own: what one user's tools left there must not be what another's run, nor be closed to
 //! them. A project's `node_modules` is never among them; it stays in the project.
 
-use super::tar::Tar;
+use aifo_shim::tar::Tar;
+
 use crate::{
     docker::{Docker, Volume},
     error::Error,

@@ -14,7 +14,6 @@ mod local;
 mod lock;
 mod pod;
 mod session;
-mod tar;
 
 use std::{
     env,
@@ -30,7 +29,6 @@ pub(crate) use self::{
     binaries::{Binaries, SessionImage},
     caches::{CACHES, LABEL as CACHE_LABEL},
     images::Wishes,
-    tar::file_header,
 };
 use self::{
     inside::Inside,

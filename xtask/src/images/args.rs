@@ -10,6 +10,7 @@ use crate::cmd::Failure;
 pub(super) enum Order {
     Help,
     List,
+    Layer,
     Build(Wishes),
     /// Run those of these names; none means all.
     Verify(Vec<String>),
@@ -45,6 +46,8 @@ pub(super) struct Wishes {
     pub(super) values: Vec<(String, String)>,
     /// Programs that no registry carries, by the agent's name.
     pub(super) files: Vec<(String, PathBuf)>,
+    /// The processors that images are for; none means docker's own.
+    pub(super) platforms: Vec<String>,
     /// Where to write.
     pub(super) output: Option<PathBuf>,
     /// Where to push.
@@ -65,16 +68,26 @@ const NOT_FOR_BUILD: &[&str] = &["--output", "--registry", "--sign", "--with-cla
 pub(super) fn parse(words: Vec<OsString>) -> Result<Order, Failure> {
     let verb = words.first().and_then(|word| word.to_str());
     match verb {
-        Some("list") => {
-            words.get(1).map_or(Ok(Order::List), |word| Err(usage(format!("list takes no `{}`", word.display()))))
-        }
+        Some("list") => alone(&words, Order::List),
+        Some("layer") => alone(&words, Order::Layer),
         Some("verify") => with(&words[1..], &[], |wishes| Order::Verify(wishes.names)),
         Some("refresh") => with(&words[1..], &["--ca"], |wishes| Order::Refresh { names: wishes.names, ca: wishes.ca }),
-        Some("save") => with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor"], Order::Save),
-        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor"], Order::Push),
+        Some("save") => {
+            with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor", "--platform"], Order::Save)
+        }
+        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor", "--platform"], Order::Push),
         Some("sbom") => with(&words[1..], &["--output"], Order::Sbom),
         Some("build") => without(&words[1..], NOT_FOR_BUILD),
         _ => without(&words, NOT_FOR_BUILD),
+    }
+}
+
+/// An order that takes nothing.
+fn alone(words: &[OsString], order: Order) -> Result<Order, Failure> {
+    match words {
+        [_] => Ok(order),
+        [_, word, ..] if ["-h", "--help"].iter().any(|help| word == help) => Ok(Order::Help),
+        _ => Err(usage(format!("{} takes no `{}`", words[0].display(), words[1].display()))),
     }
 }
 
@@ -113,6 +126,7 @@ fn build(words: &[OsString]) -> Result<Order, Failure> {
                 let (agent, path) = assignment(name, text(value(name)?)?)?;
                 wishes.files.push((agent, path.into()));
             }
+            Some(name @ "--platform") => wishes.platforms = platforms(text(value(name)?)?)?,
             Some(name @ "--output") => wishes.output = Some(value(name)?.into()),
             Some(name @ "--registry") => wishes.registry = Some(text(value(name)?)?.to_owned()),
             Some(name @ "--sign") => wishes.sign = Some(text(value(name)?)?.to_owned()),
@@ -150,6 +164,14 @@ fn base(value: &str) -> (Debian, String) {
     (debian, reference.to_owned())
 }
 
+fn platforms(value: &str) -> Result<Vec<String>, Failure> {
+    let arch = |platform: &str| match platform {
+        "linux/amd64" | "linux/arm64" => Ok(platform.trim_start_matches("linux/").to_owned()),
+        _ => Err(usage(format!("`--platform` wants linux/amd64, linux/arm64 or both, not `{platform}`"))),
+    };
+    value.split(',').map(arch).collect()
+}
+
 fn jobs(value: &str) -> Result<NonZero<usize>, Failure> {
     value.parse().ok().ok_or_else(|| usage(format!("`--jobs` wants a number from 1, not `{value}`")))
 }
@@ -178,7 +200,7 @@ mod tests {
     fn names_and_options_mix() {
         let order = parsed(
             "build rust --base debian:12 shell --ca a.crt --jobs 3 --fresh --arg KEEP_APT=1 --flavor both \
-             --file crush=/tmp/a=b --base trixie=debian:13",
+             --file crush=/tmp/a=b --base trixie=debian:13 --platform linux/amd64,linux/arm64",
         );
         let wishes = Wishes {
             names: vec!["rust".to_owned(), "shell".to_owned()],
@@ -189,6 +211,7 @@ mod tests {
             fresh: true,
             values: vec![("KEEP_APT".to_owned(), "1".to_owned())],
             files: vec![("crush".to_owned(), "/tmp/a=b".into())],
+            platforms: vec!["amd64".to_owned(), "arm64".to_owned()],
             ..Wishes::default()
         };
         assert_eq!(order, Ok(Order::Build(wishes)));
@@ -197,6 +220,7 @@ mod tests {
     #[test]
     fn list_refresh_and_help_stand_alone() {
         assert_eq!(parsed("list"), Ok(Order::List));
+        assert_eq!(parsed("layer"), Ok(Order::Layer));
         assert_eq!(parsed("rust --help"), Ok(Order::Help));
         assert_eq!(parsed("refresh --help"), Ok(Order::Help));
         assert_eq!(parsed("list rust"), Err("list takes no `rust`".to_owned()));
@@ -219,6 +243,7 @@ mod tests {
             ("--jobs many", "`--jobs` wants a number from 1, not `many`"),
             ("--arg KEEP_APT", "`--arg` wants NAME=VALUE, not `KEEP_APT`"),
             ("--file crush", "`--file` wants NAME=VALUE, not `crush`"),
+            ("--platform arm64", "`--platform` wants linux/amd64, linux/arm64 or both, not `arm64`"),
             ("--flavor thin", "`--flavor` wants full, slim or both, not `thin`"),
         ] {
             assert_eq!(parsed(line), Err(said.to_owned()));

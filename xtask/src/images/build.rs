@@ -32,6 +32,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) image: &'static Image,
+    /// What docker calls it.
+    pub(super) tag: String,
     /// What follows `docker`.
     pub(super) argv: Vec<OsString>,
     /// Proxy variables: names in argv, values only here.
@@ -157,7 +159,7 @@ fn note(job: &Job) -> PathBuf {
 }
 
 fn docker_build(engine: &Engine, job: &Job) -> Result<End, Failure> {
-    let reference = job.image.reference();
+    let reference = &job.tag;
     let mut command = engine.command();
     command.args(&job.argv).envs(job.env.iter().map(|(name, value)| (name, value)));
     let mut log = File::create(&job.log).map_err(io_failure("create", job.log.display()))?;
@@ -167,7 +169,7 @@ fn docker_build(engine: &Engine, job: &Job) -> Result<End, Failure> {
     if !status.success() {
         return Err(log::failure(job.image.name, &job.log));
     }
-    let after = engine.inspect(&reference)?;
+    let after = engine.inspect(reference)?;
     let after = after.ok_or_else(|| Failure::new(format!("docker built `{reference}` but does not know it")))?;
     Ok(match &job.before {
         Some(before) if before.id == after.id => End::Unchanged { id: after.id },
@@ -202,6 +204,7 @@ mod tests {
         let images = wanted(&["pi".to_owned()], &[Flavor::Full, Flavor::Slim]).unwrap();
         let job = |image| Job {
             image,
+            tag: image.reference(),
             argv: Vec::new(),
             env: Vec::new(),
             log: "log".into(),

@@ -50,7 +50,9 @@ pub(super) fn choose(engine: &Engine, wishes: &Wishes) -> Result<Choice, Failure
             choice.left_out.push((image.reference(), NOT_OURS_TO_PASS_ON.to_owned()));
             continue;
         }
-        let members: Vec<Member> = members(image, engine).filter(|member| known.contains(&member.tag)).collect();
+        let is_wanted = |member: &Member| wishes.platforms.is_empty() || wishes.platforms.contains(&member.arch);
+        let here = |member: &Member| is_wanted(member) && known.contains(&member.tag);
+        let members: Vec<Member> = members(image, engine).filter(here).collect();
         if !members.is_empty() {
             choice.images.extend(members);
         } else if wishes.names.is_empty() {

@@ -8,19 +8,22 @@
 use std::{
     fs,
     io::Read as _,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
-use aifo_shim::elf;
+use aifo_shim::{elf, tar::Tar};
 
 use super::table::{Image, Role};
 use crate::cmd::{Failure, io_failure};
 
 /// What our layer in an agent image may weigh, in bytes.
-const OURS_MAX: u64 = 1_500_000;
+pub(super) const OURS_MAX: usize = 1_500_000;
 
-/// Our programs in `/opt/aifo/bin`; the first is the one that the names are linked to.
+/// Where our programs lie in an image.
+const BIN: &str = "opt/aifo/bin/";
+
+/// Our programs there; the first is the one that the names are linked to.
 const PROGRAMS: [&str; 2] = ["aifo-shim", "aifo-entrypoint"];
 
 /// A name that is the shim as well, though no tool: the trampoline of `#!/usr/bin/env TOOL`.
@@ -62,7 +65,7 @@ pub(super) fn stage(image: &Image, sources: &Sources, contexts: &Path) -> Result
     copy_tree(&sources.images.join(image.folder), &context)?;
     match image.role {
         Role::Workshop(_) => certificates(sources.ca.as_deref(), &context.join("ca.crt"))?,
-        Role::Agent(_) => ours(sources, &context.join("aifo"))?,
+        Role::Agent(_) => ours(sources, &context.join("aifo.tar"))?,
         Role::Base | Role::Toolchain => {}
     }
     if let (Some(name), Some(path)) = (image.file, sources.brought(image)) {
@@ -97,27 +100,35 @@ fn brought(path: &Path, arch: &str, to: &Path) -> Result<(), Failure> {
     fs::set_permissions(to, fs::Permissions::from_mode(0o755)).map_err(io_failure("change", to.display()))
 }
 
-/// Lays out what an agent image gets from us, from the root down.
-fn ours(sources: &Sources, tree: &Path) -> Result<(), Failure> {
-    let bin = tree.join("opt/aifo/bin");
-    make_dir(&bin)?;
+/// What an agent image gets from us, from the root down, as an archive: docker takes owners, modes and times from there,
+/// where it makes up some of a folder's own. So the layer is the same wherever it is built.
+fn ours(sources: &Sources, archive: &Path) -> Result<(), Failure> {
+    let mut tar = Tar::default();
+    for folder in ["etc/", "etc/profile.d/"] {
+        tar.folder(folder, 0o755);
+    }
+    let login = sources.images.join("ours/aifo.sh");
+    tar.file("etc/profile.d/aifo.sh", 0o644, &fs::read(&login).map_err(io_failure("read", login.display()))?);
+    for folder in ["opt/", "opt/aifo/", "opt/aifo/bin/"] {
+        tar.folder(folder, 0o755);
+    }
     let mut size = 0;
     for program in PROGRAMS {
         let built = sources.dist.join(program);
-        size += fs::copy(&built, bin.join(program))
-            .map_err(|error| io_failure("copy", built.display())(error).hint("cargo xtask build"))?;
+        let content =
+            fs::read(&built).map_err(|error| io_failure("read", built.display())(error).hint("cargo xtask build"))?;
+        tar.program(&format!("{BIN}{program}"), &content);
+        size += content.len();
     }
     if size > OURS_MAX {
         let dist = sources.dist.display();
         return Err(Failure::new(format!("our programs in `{dist}` have {size} bytes, more than {OURS_MAX}")));
     }
     for name in links() {
-        symlink(PROGRAMS[0], bin.join(name)).map_err(io_failure("link", name))?;
+        tar.link(&format!("{BIN}{name}"), PROGRAMS[0]);
     }
-    symlink(PROGRAMS[1], bin.join(SHELL)).map_err(io_failure("link", SHELL))?;
-    let login = tree.join("etc/profile.d");
-    make_dir(&login)?;
-    copy(&sources.images.join("ours/aifo.sh"), &login.join("aifo.sh"))
+    tar.link(&format!("{BIN}{SHELL}"), PROGRAMS[1]);
+    fs::write(archive, tar.finish()).map_err(io_failure("write", archive.display()))
 }
 
 /// Puts the certificates, or an empty file: a Dockerfile cannot copy a file only where there is one.
@@ -168,7 +179,13 @@ fn make_dir(path: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process};
+    use std::{
+        env, fs,
+        os::unix::fs::PermissionsExt as _,
+        path::{Path, PathBuf},
+        process::{self, Command},
+        time::UNIX_EPOCH,
+    };
 
     use super::{OURS_MAX, Sources, links, stage};
     use crate::images::table::{IMAGES, Image};
@@ -194,8 +211,8 @@ mod tests {
         }
 
         /// Puts our programs there, the shim with that many bytes.
-        fn programs(&self, bytes: u64) {
-            fs::File::create(self.0.join("aifo-shim")).unwrap().set_len(bytes).unwrap();
+        fn programs(&self, bytes: usize) {
+            fs::File::create(self.0.join("aifo-shim")).unwrap().set_len(bytes as u64).unwrap();
             fs::write(self.0.join("aifo-entrypoint"), "1").unwrap();
         }
     }
@@ -210,17 +227,28 @@ mod tests {
         IMAGES.iter().find(|image| image.name == name).unwrap()
     }
 
+    /// What tar lists of an agent's archive: mode, owner, size, time, name.
+    fn listed(context: &Path) -> Vec<String> {
+        let mut tar = Command::new("tar");
+        tar.args(["--list", "--verbose", "--numeric-owner", "--utc", "--file"]).arg(context.join("aifo.tar"));
+        let listed = String::from_utf8(tar.output().unwrap().stdout).unwrap();
+        listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
     #[test]
     fn an_agent_gets_the_shim_under_every_name() {
         let scratch = Scratch::new("agent");
         scratch.programs(5);
-        let context = stage(image("shell"), &scratch.sources(), &scratch.0).unwrap();
-        let bin = context.join("aifo/opt/aifo/bin");
+        let listed = listed(&stage(image("shell"), &scratch.sources(), &scratch.0).unwrap());
+        let holds = |line: &str| listed.iter().any(|known| known == line);
         for name in links() {
-            assert_eq!(fs::metadata(bin.join(name)).unwrap().len(), 5, "{name}");
+            assert!(holds(&format!("lrwxrwxrwx 0/0 0 1970-01-01 00:00 opt/aifo/bin/{name} -> aifo-shim")), "{name}");
         }
         assert!(links().contains(&"env") && links().contains(&"cargo"));
-        assert!(bin.join("aifo-entrypoint").is_file() && context.join("aifo/etc/profile.d/aifo.sh").is_file());
+        assert!(holds("-rwxr-xr-x 0/0 5 1970-01-01 00:00 opt/aifo/bin/aifo-shim"), "{listed:?}");
+        assert!(holds("lrwxrwxrwx 0/0 0 1970-01-01 00:00 opt/aifo/bin/aifo-bash -> aifo-entrypoint"), "{listed:?}");
+        assert!(holds("drwxr-xr-x 0/0 0 1970-01-01 00:00 etc/profile.d/"), "{listed:?}");
+        assert!(listed.iter().any(|line| line.starts_with("-rw-r--r-- 0/0 ") && line.ends_with("/aifo.sh")));
     }
 
     #[test]
@@ -254,15 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn modes_do_not_follow_the_umask() {
+    fn the_same_programs_make_the_same_archive_whatever_their_modes_and_times() {
         let scratch = Scratch::new("modes");
         scratch.programs(5);
+        let archive =
+            || fs::read(stage(image("shell"), &scratch.sources(), &scratch.0).unwrap().join("aifo.tar")).unwrap();
+        let first = archive();
         let shim = scratch.0.join("aifo-shim");
         fs::set_permissions(&shim, fs::Permissions::from_mode(0o700)).unwrap();
-        let context = stage(image("shell"), &scratch.sources(), &scratch.0).unwrap();
-        let mode = |path: &str| fs::metadata(context.join(path)).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode("aifo/etc"), mode("aifo/etc/profile.d/aifo.sh")), (0o755, 0o644));
-        assert_eq!(mode("aifo/opt/aifo/bin/cargo"), 0o755);
+        fs::File::options().write(true).open(&shim).unwrap().set_modified(UNIX_EPOCH).unwrap();
+        assert!(first == archive());
     }
 
     #[test]

@@ -13,9 +13,10 @@ use std::{
     time::Duration,
 };
 
-use super::{engine::Engine, table::Debian};
+use super::{engine::Engine, named, table::Debian};
 use crate::{
-    cmd::{Failure, io_failure, shown},
+    cmd::{self, Failure, io_failure, shown},
+    json::Json,
     report,
 };
 
@@ -25,9 +26,12 @@ fn public(debian: Debian) -> String {
 }
 
 /// What it is called when we made it.
-fn own(debian: Debian) -> String {
-    format!("aifo-coder-debian:{}", debian.name())
+fn own(debian: Debian, engine: &Engine) -> String {
+    named(&format!("aifo-coder-debian:{}", debian.name()), engine)
 }
+
+/// The root's only layer, in the archive that docker loads.
+const LAYER: &str = "layer.tar";
 
 /// How long a registry may take to answer at all; the download after that takes what it takes.
 const REGISTRY_PATIENCE: Duration = Duration::from_secs(15);
@@ -54,21 +58,28 @@ pub(super) fn pick(engine: &Engine, debian: Debian, asked: Option<&str>, logs: &
     if let Some(reference) = asked {
         return Ok(reference.to_owned());
     }
-    let (public, own) = (public(debian), own(debian));
-    for reference in [&public, &own] {
+    let (public, own) = (public(debian), own(debian, engine));
+    // A name holds one image: another processor's must not take the place of docker's own.
+    let known = if engine.is_foreign() { vec![&own] } else { vec![&public, &own] };
+    for reference in known {
         if engine.inspect(reference)?.is_some() {
             return Ok(reference.clone());
         }
     }
-    report::say(format_args!("debian: asking the registry for {public}"));
-    if pulled(engine, &public)? {
-        return Ok(public);
+    if engine.is_foreign() {
+        report::say(format_args!("debian: making a root for {} from packages; else --base REF", engine.arch));
+    } else {
+        report::say(format_args!("debian: asking the registry for {public}"));
+        if pulled(engine, &public)? {
+            return Ok(public);
+        }
+        report::say("debian: no registry answers; making a root from Debian's packages");
     }
-    report::say("debian: no registry answers; making a root from Debian's packages");
-    let tar = logs.join(format!("debian-{}.tar", debian.name()));
-    make(engine, debian, &tar, logs)?;
-    import(engine, debian, &tar)?;
-    fs::remove_file(&tar).map_err(io_failure("remove", tar.display()))?;
+    let root = logs.join(named(&format!("debian-{}", debian.name()), engine));
+    fs::create_dir_all(&root).map_err(io_failure("create", root.display()))?;
+    make(engine, debian, &root.join(LAYER), logs)?;
+    load(engine, &own, &root)?;
+    fs::remove_dir_all(&root).map_err(io_failure("remove", root.display()))?;
     Ok(own)
 }
 
@@ -168,11 +179,43 @@ fn pack(dir: &Path, tar: &Path) -> Command {
     command
 }
 
-fn import(engine: &Engine, debian: Debian, tar: &Path) -> Result<(), Failure> {
-    let mut command = engine.command();
-    command.args(["import", "--message", &format!("Debian {}, from its packages", debian.name())]);
-    command.arg(tar).arg(own(debian));
-    crate::cmd::capture(&mut command).map(drop)
+/// Makes an image of the root, for the processor that it is for: `docker import` would call it the daemon's own.
+fn load(engine: &Engine, name: &str, folder: &Path) -> Result<(), Failure> {
+    let sum = cmd::capture(Command::new("sha256sum").arg(folder.join(LAYER)))?;
+    let config = config(&engine.arch, sum.split(' ').next().unwrap_or_default());
+    let image = Json::object([
+        ("Config", Json::text("config.json")),
+        ("RepoTags", Json::List(vec![Json::text(name)])),
+        ("Layers", Json::List(vec![Json::text(LAYER)])),
+    ]);
+    for (file, json) in [("config.json", config), ("manifest.json", Json::List(vec![image]))] {
+        let path = folder.join(file);
+        fs::write(&path, json.to_string()).map_err(io_failure("write", path.display()))?;
+    }
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--directory"]).arg(folder).args([LAYER, "config.json", "manifest.json"]);
+    let mut tar = tar.stdout(Stdio::piped()).spawn().map_err(io_failure("start", "tar"))?;
+    let mut load = engine.command();
+    load.args(["load", "--quiet"]).stdin(tar.stdout.take().map_or_else(Stdio::null, Stdio::from));
+    let output = load.output().map_err(io_failure("start", shown(&load)))?;
+    let packed = tar.wait().map_err(io_failure("wait for", "tar"))?;
+    if output.status.success() && packed.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("docker does not load the root: {}", String::from_utf8_lossy(&output.stderr).trim())))
+}
+
+/// What an image says of itself; the same for the same root.
+fn config(arch: &str, sum: &str) -> Json {
+    let history = Json::object([("created_by", Json::text("Debian, from its packages"))]);
+    let layers = Json::List(vec![Json::text(format!("sha256:{sum}"))]);
+    Json::object([
+        ("architecture", Json::text(arch)),
+        ("os", Json::text("linux")),
+        ("config", Json::object([("Cmd", Json::List(vec![Json::text("bash")]))])),
+        ("rootfs", Json::object([("type", Json::text("layers")), ("diff_ids", layers)])),
+        ("history", Json::List(vec![history])),
+    ])
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn parents_are_arguments_and_agents_get_our_layer_last() {
         if let Some((arg, _)) = image.parents.first() {
             assert!(text.contains(&format!("ARG {arg}\n")), "{}: ARG {arg}", image.name);
         }
-        assert_eq!(text.ends_with("COPY aifo /\n"), matches!(image.role, Role::Agent(_)), "{}", image.name);
+        assert_eq!(text.ends_with("ADD aifo.tar /\n"), matches!(image.role, Role::Agent(_)), "{}", image.name);
     }
 }
 
@@ -70,13 +70,15 @@ fn a_package_is_a_layer_of_its_own() {
     for image in IMAGES.iter().filter(|image| matches!(image.role, Role::Agent(_))) {
         let text = dockerfile(image);
         let (_, last) = text.rsplit_once("FROM ${BASE}\n").unwrap();
-        let copies: Vec<&str> = last.lines().filter(|line| line.starts_with("COPY")).collect();
+        let copies: Vec<&str> =
+            last.lines().filter(|line| line.starts_with("COPY") || line.starts_with("ADD")).collect();
         let known: &[&[&str]] = &[
-            &["COPY aifo /"],
-            &["COPY --from=package /layer /", "COPY aifo /"],
-            &["COPY --from=runtime /layer /", "COPY --from=package /layer /", "COPY aifo /"],
+            &["ADD aifo.tar /"],
+            &["COPY --from=package /layer /", "ADD aifo.tar /"],
+            &["COPY --from=runtime /layer /", "COPY --from=package /layer /", "ADD aifo.tar /"],
         ];
-        let brought = image.file.is_some_and(|file| copies == [&format!("COPY {file} /usr/local/bin/"), "COPY aifo /"]);
+        let brought =
+            image.file.is_some_and(|file| copies == [&format!("COPY {file} /usr/local/bin/"), "ADD aifo.tar /"]);
         assert!(brought || known.contains(&copies.as_slice()), "{}: {copies:?}", image.name);
         assert!(!last.contains("\nRUN "), "{}", image.name);
     }

@@ -8,9 +8,11 @@ use std::{
     env,
     ffi::OsString,
     fmt, io,
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
+use super::{foreign, table};
 use crate::cmd::{Failure, io_failure, shown};
 
 /// Who builds behind `docker build`.
@@ -33,12 +35,14 @@ impl fmt::Display for Builder {
 }
 
 /// A docker that answers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Engine {
     program: OsString,
     pub(super) builder: Builder,
-    /// The daemon's processor, in Docker's words: `amd64`, `arm64`.
+    /// The processor that images are for, in Docker's words: `amd64`, `arm64`.
     pub(super) arch: String,
+    /// The daemon's own.
+    pub(super) own: String,
 }
 
 /// What docker says of an image.
@@ -76,7 +80,35 @@ impl Engine {
         } else {
             builder(client, || succeeds(Command::new(&program).args(["buildx", "version"])))
         };
-        Ok(Self { arch: arch.to_owned(), builder, program })
+        Ok(Self { arch: arch.to_owned(), own: arch.to_owned(), builder, program })
+    }
+
+    /// The same docker, for images of another processor.
+    ///
+    /// # Errors
+    /// When it cannot run what those images' package managers are made of.
+    pub(super) fn for_arch(&self, arch: &str) -> Result<Self, Failure> {
+        let engine = Self { arch: arch.to_owned(), ..self.clone() };
+        if engine.is_foreign() {
+            foreign::check(arch, self.builder, Path::new("/proc/sys/fs/binfmt_misc"))?;
+        }
+        Ok(engine)
+    }
+
+    /// Whether images are for another processor than the daemon's.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.arch != self.own
+    }
+
+    /// What docker calls one of our images for that processor.
+    pub(super) fn tag(&self, name: &str) -> String {
+        table::tag(name, &self.arch, &self.own)
+    }
+
+    /// One that is never asked, whose daemon is amd64.
+    #[cfg(test)]
+    pub(super) fn of_test(builder: Builder, arch: &str) -> Self {
+        Self { program: OsString::new(), builder, arch: arch.to_owned(), own: "amd64".to_owned() }
     }
 
     /// A docker command, with the builder chosen.

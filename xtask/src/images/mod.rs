@@ -12,7 +12,9 @@ mod debian;
 #[cfg(test)]
 mod dockerfiles;
 mod engine;
+mod foreign;
 mod inputs;
+mod layer;
 mod log;
 mod parts;
 mod proxy;
@@ -53,6 +55,7 @@ pub(crate) const HELP: &str = "\
 cargo xtask images [build] [NAME...] [OPTIONS]   build those named
 cargo xtask images list                          what there is, and its size
 cargo xtask images verify [NAME...]              run each as any user
+cargo xtask images layer                         the sum of our own layer
 cargo xtask images refresh [NAME...] [--ca FILE] pin the newest versions
 cargo xtask images sbom [NAME...] [--output DIR] what is in each, as SPDX
 cargo xtask images push [NAME...] --registry REF to a registry of yours
@@ -68,6 +71,9 @@ Options:
   --flavor WHICH    of an agent: full (the default), slim (NAME-slim: no
                     editors), or both
   --file NAME=PATH  a program that no registry carries: crush, plandex
+  --platform LIST   for linux/amd64, linux/arm64 or both, with a comma; an
+                    image for another processor than docker's has that in its
+                    tag, and its packages are installed by an emulator
   --base REF        start from this Debian bookworm image; without it from
                     debian:bookworm-slim, or from Debian's packages
   --base trixie=REF the same for the image that needs trixie: openhands
@@ -109,6 +115,10 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         Order::Build(wishes) => build_images(&wishes)?,
         Order::Verify(names) => verify::run(&Engine::find()?, &names)?,
         Order::Save(wishes) => save::run(&Engine::find()?, &wishes)?,
+        Order::Layer => {
+            let engine = Engine::find()?;
+            layer::run(&engine, &sources(&engine, None, Vec::new()), &root().join("target/images/context-layer"))?;
+        }
         Order::Push(wishes) => push::run(&Engine::find()?, &wishes)?,
         Order::Sbom(wishes) => sbom::run(&Engine::find()?, &wishes.names, wishes.output)?,
         Order::Refresh { names, ca } => refresh::run(&Engine::find()?, &names, certificates(ca))?,
@@ -130,18 +140,28 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     let logs = root().join("target/images");
     fs::create_dir_all(&logs).map_err(io_failure("create", logs.display()))?;
     let engine = Engine::find()?;
-    let sources = Sources {
-        images: root().join("images"),
-        ca: certificates(wishes.ca.clone()),
-        dist: root().join(format!("target/dist/linux-{}", engine.arch)),
-        arch: engine.arch.clone(),
-        files: known_files(wishes)?,
-    };
+    if wishes.platforms.is_empty() {
+        return build_for(&engine, &images, wishes, &values, &logs);
+    }
+    // All of them can be built, or none is begun.
+    let engines: Vec<Engine> = wishes.platforms.iter().map(|arch| engine.for_arch(arch)).collect::<Result<_, _>>()?;
+    engines.iter().try_for_each(|engine| build_for(engine, &images, wishes, &values, &logs))
+}
+
+/// Builds for one processor.
+fn build_for(
+    engine: &Engine,
+    images: &[&'static Image],
+    wishes: &Wishes,
+    values: &Values,
+    logs: &Path,
+) -> Result<(), Failure> {
+    let sources = sources(engine, certificates(wishes.ca.clone()), known_files(wishes)?);
     let (ready, lacking): (Vec<_>, Vec<_>) =
         images.iter().partition(|image| image.file.is_none() || sources.brought(image).is_some());
-    let contexts = contexts(&ready, &sources, &logs.join("context"))?;
-    report::say(format_args!("{} images, by {}", ready.len(), engine.builder));
-    let mut jobs = jobs(&engine, &contexts, wishes, &values, &logs)?;
+    let contexts = contexts(&ready, &sources, &logs.join(named("context", engine)))?;
+    report::say(format_args!("{} images for {}, by {}", ready.len(), engine.arch, engine.builder));
+    let mut jobs = jobs(engine, &contexts, wishes, values, logs)?;
     if wishes.fresh {
         for job in &mut jobs {
             job.inputs = None;
@@ -150,7 +170,7 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
         }
     }
     let at_a_time = wishes.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let mut outcomes = build::run(&engine, &jobs, at_a_time);
+    let mut outcomes = build::run(engine, &jobs, at_a_time);
     for image in lacking {
         report::say(format_args!(
             "{}: not built: no registry carries it; bring it: {}",
@@ -159,7 +179,23 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
         ));
         outcomes.push(Outcome { image, end: End::Lacking, took: Duration::ZERO });
     }
-    rows::conclude(&engine, &images, outcomes)
+    rows::conclude(engine, images, outcomes)
+}
+
+/// A name of logs and contexts, which are apart for each processor.
+fn named(name: &str, engine: &Engine) -> String {
+    if engine.is_foreign() { format!("{name}-{}", engine.arch) } else { name.to_owned() }
+}
+
+/// Where the parts of contexts come from in this checkout.
+fn sources(engine: &Engine, ca: Option<PathBuf>, files: Vec<(String, PathBuf)>) -> Sources {
+    Sources {
+        images: root().join("images"),
+        ca,
+        dist: root().join(format!("target/dist/linux-{}", engine.arch)),
+        arch: engine.arch.clone(),
+        files,
+    }
 }
 
 /// The user's files, each of which some image must want.
@@ -192,7 +228,7 @@ fn jobs(
     let mut jobs = Vec::new();
     for (image, context) in contexts {
         let mut parents: Vec<(&str, String)> =
-            image.parents.iter().map(|(arg, parent)| (*arg, table::reference(parent))).collect();
+            image.parents.iter().map(|(arg, parent)| (*arg, engine.tag(parent))).collect();
         let mut foreign = None;
         if let Role::Workshop(debian) = image.role {
             let asked = wishes.bases.iter().rev().find(|(release, _)| *release == debian);
@@ -203,16 +239,17 @@ fn jobs(
         }
         let dockerfile = context.join("Dockerfile");
         let args = versions::build_args(&read(&dockerfile)?, &parents, values)?;
-        let mut argv = argv::argv(image, context, &args, engine.builder);
+        let mut argv = argv::argv(image, engine, context, &args);
         proxy::name_in(&mut argv, &proxies);
         let labels = argv::labels(image).into_iter().map(|(label, value)| (label.to_owned(), value));
         let inputs = inputs::of_context(context, &args.into_iter().chain(labels).collect::<Vec<_>>())?;
         jobs.push(Job {
             image,
+            tag: engine.tag(image.name),
             argv,
             env: proxies.clone(),
-            log: logs.join(format!("{}.log", image.name)),
-            before: known.remove(&image.reference()),
+            log: logs.join(format!("{}.log", named(image.name, engine))),
+            before: known.remove(&engine.tag(image.name)),
             inputs: Some(inputs),
             foreign,
         });

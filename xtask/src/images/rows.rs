@@ -7,7 +7,7 @@ use super::{
     engine::{Engine, Facts},
     parts,
     summary::{self, Row},
-    table::{self, IMAGES, Image, Role},
+    table::{IMAGES, Image, Role},
 };
 use crate::{cmd::Failure, report};
 
@@ -33,7 +33,7 @@ pub(super) fn conclude(engine: &Engine, images: &[&'static Image], outcomes: Vec
     let mut rows = rows(engine, images)?;
     let mut failures = Vec::new();
     for Outcome { image, end, took } in outcomes {
-        let reference = image.reference();
+        let reference = engine.tag(image.name);
         let Some(row) = rows.iter_mut().find(|row| row.reference == reference) else { continue };
         row.took = Some(took);
         row.state = match end {
@@ -59,10 +59,10 @@ fn rows(engine: &Engine, images: &[&'static Image]) -> Result<Vec<Row>, Failure>
     let known = known(engine)?;
     let mut rows = Vec::new();
     for image in images {
-        let reference = image.reference();
+        let reference = engine.tag(image.name);
         let facts = known.get(&reference).cloned();
-        let parent = image.parents.first().and_then(|(_, name)| known.get(&table::reference(name)));
-        let base = known.get(&parts::ground(image).reference());
+        let parent = image.parents.first().and_then(|(_, name)| known.get(&engine.tag(name)));
+        let base = known.get(&engine.tag(parts::ground(image).name));
         let (mut told, mut limit) = (None, "-");
         if let (Role::Agent(_), Some(facts), Some(parent), Some(base)) = (image.role, &facts, parent, base) {
             let parts = parts::parts(facts, parent, base, &engine.steps(&reference)?);
@@ -84,6 +84,6 @@ pub(super) fn wanted_file(image: &Image) -> String {
 /// # Errors
 /// When docker cannot be asked.
 pub(super) fn known(engine: &Engine) -> Result<HashMap<String, Facts>, Failure> {
-    let all: Vec<String> = IMAGES.iter().map(Image::reference).collect();
+    let all: Vec<String> = IMAGES.iter().map(|image| engine.tag(image.name)).collect();
     Ok(engine.inspect_all(&all)?.into_iter().collect())
 }

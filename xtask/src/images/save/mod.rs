@@ -48,7 +48,7 @@ pub(super) fn run(engine: &Engine, wishes: &Wishes) -> Result<(), Failure> {
     if draft.exists() {
         fs::remove_dir_all(&draft).map_err(io_failure("remove", draft.display()))?;
     }
-    let written = write(engine, &choice, wishes.sign.as_deref(), &draft);
+    let written = write(engine, &choice, wishes, &draft);
     if let Err(failure) = written {
         drop(fs::remove_dir_all(&draft));
         return Err(explained(failure, output));
@@ -85,10 +85,10 @@ fn explained(failure: Failure, output: &Path) -> Failure {
     failure
 }
 
-fn write(engine: &Engine, choice: &Choice, key: Option<&str>, to: &Path) -> Result<(), Failure> {
+fn write(engine: &Engine, choice: &Choice, wishes: &Wishes, to: &Path) -> Result<(), Failure> {
     let work = to.join(".work");
     fs::create_dir_all(&work).map_err(io_failure("create", work.display()))?;
-    share::write(to)?;
+    share::write(to, &wishes.platforms)?;
     report::say(format_args!("saving {} images", choice.images.len()));
     let tags: Vec<&str> = choice.images.iter().map(|member| member.tag.as_str()).collect();
     let saved = archive::unpack(engine, &tags, &work)?;
@@ -102,7 +102,7 @@ fn write(engine: &Engine, choice: &Choice, key: Option<&str>, to: &Path) -> Resu
     put(&to.join("BUNDLE"), &contents(choice, &parts))?;
     open_up(to)?;
     put(&to.join("SHA256SUMS"), &sums(to)?)?;
-    key.map_or(Ok(()), |key| sign(to, key))
+    wishes.sign.as_ref().map_or(Ok(()), |key| sign(to, key))
 }
 
 /// The lines that name the images and their parts.

@@ -44,12 +44,13 @@ const TEXTS: [(&[&str], &str); 4] = [
     (&["man"], "share/man/man1/aifo-coder.1"),
 ];
 
-/// Writes all that into a folder.
+/// Writes all that into a folder; programs for these processors, or for all that they are built for.
 ///
 /// # Errors
 /// When this machine's programs are not built, or something cannot be written.
-pub(crate) fn write(to: &Path) -> Result<(), Failure> {
-    for arch in Arch::ALL {
+pub(crate) fn write(to: &Path, archs: &[String]) -> Result<(), Failure> {
+    let is_wanted = |arch: &Arch| archs.is_empty() || archs.iter().any(|wanted| wanted == arch.name());
+    for arch in Arch::ALL.into_iter().filter(is_wanted) {
         let is_there = PROGRAMS.iter().all(|program| arch.dist().join(program).is_file());
         match (is_there, arch == Arch::host()) {
             (true, _) => programs(arch, &to.join(format!("bin/linux-{}", arch.name())))?,

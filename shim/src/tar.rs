@@ -1,8 +1,11 @@
-//! A tar archive (POSIX ustar) in memory, the same bytes for the same content. Enough for `docker import` and `docker load`.
+//! A tar archive (POSIX ustar) in memory, the same bytes for the same content. Enough for what engines read: `docker
+//! import`, `docker load`, `ADD` in a Dockerfile.
+//!
+//! Pure. Names are our own: relative, shorter than 100 bytes.
 
 /// An archive that is being written, and who owns the next entries.
 #[derive(Debug, Default)]
-pub(super) struct Tar {
+pub struct Tar {
     bytes: Vec<u8>,
     uid: u32,
     gid: u32,
@@ -14,33 +17,41 @@ const FOLDER: u8 = b'5';
 
 impl Tar {
     /// Whose entries are not root's.
-    pub(super) fn owned_by(uid: u32, gid: u32) -> Self {
+    #[must_use]
+    pub fn owned_by(uid: u32, gid: u32) -> Self {
         Self { uid, gid, ..Self::default() }
     }
 
     /// The following entries belong to somebody else.
-    pub(super) fn set_owner(&mut self, uid: u32, gid: u32) {
+    pub fn set_owner(&mut self, uid: u32, gid: u32) {
         (self.uid, self.gid) = (uid, gid);
     }
 
-    /// A folder. Names are relative, shorter than 100 bytes, and our own.
-    pub(super) fn folder(&mut self, name: &str, mode: u32) {
+    /// A folder.
+    pub fn folder(&mut self, name: &str, mode: u32) {
         self.header(name, FOLDER, mode, 0, "");
     }
 
     /// A program that everybody may run.
-    pub(super) fn program(&mut self, name: &str, content: &[u8]) {
-        self.header(name, FILE, 0o755, content.len(), "");
+    pub fn program(&mut self, name: &str, content: &[u8]) {
+        self.file(name, 0o755, content);
+    }
+
+    /// A file.
+    pub fn file(&mut self, name: &str, mode: u32, content: &[u8]) {
+        self.header(name, FILE, mode, content.len(), "");
         self.bytes.extend_from_slice(content);
         self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
     }
 
-    pub(super) fn link(&mut self, name: &str, target: &str) {
+    /// A symbolic link.
+    pub fn link(&mut self, name: &str, target: &str) {
         self.header(name, LINK, 0o777, 0, target);
     }
 
     /// The archive, ended by two empty blocks.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
         self.bytes.extend_from_slice(&[0; 1024]);
         self.bytes
     }
@@ -52,7 +63,8 @@ impl Tar {
 
 /// What stands before a file of root's in an archive that is written piece by piece: then come its bytes, and zeros up to
 /// a multiple of 512. Nothing when it is larger than the format can say (8 GiB).
-pub(crate) fn file_header(name: &str, size: u64) -> Option<[u8; 512]> {
+#[must_use]
+pub fn file_header(name: &str, size: u64) -> Option<[u8; 512]> {
     (size < 1 << 33).then(|| header(name, FILE, 0o644, (0, 0), size, ""))
 }
 
