@@ -41,6 +41,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     }
     if docker {
         images::main(Vec::new())?;
+        images::main(["agents", "--flavor", "slim"].map(OsString::from).into())?;
     }
     let emulator = emulator(plan.docker)?;
     if emulator {
@@ -48,6 +49,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     }
     let filter = plan.filter.as_deref();
     run_tests(&["--workspace", "--lib", "--bins"], filter, &[])?;
+    run_tests(&["--package", "aifo-provider", "--test", "program"], filter, &[])?;
     let mut skipped = Vec::new();
     if !docker {
         report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");

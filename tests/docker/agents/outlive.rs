@@ -4,7 +4,12 @@
 //! The tool is as stubborn as can be: it takes no signal that can be refused, and has a child in a session of its own. Only
 //! where a person interrupts it at a terminal it is an ordinary one: there a tool may say no, as anywhere.
 
-use std::{thread, time::Duration};
+use std::{
+    ffi::OsStr,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use rustix::process::Signal;
 
@@ -13,7 +18,8 @@ use super::{
     stage::Stage,
 };
 use crate::support::{
-    docker::{Launcher, Place, Session, Window, processes},
+    Ran,
+    docker::{Launcher, Place, Session, Window, docker, processes},
     process, wait_until, wait_within,
 };
 
@@ -166,6 +172,32 @@ fn a_closed_terminal_takes_agent_and_tool_along() {
         window.close();
         held.assert_tools_gone();
         window.end();
+    }
+}
+
+#[test]
+#[ignore = "needs docker"]
+fn a_killed_tmux_takes_agent_and_tool_along() {
+    for held in [Held::by(&CLAUDE, "", &[]), Held::by(&PI, "", &[])] {
+        let tmux = |args: &[&OsStr]| {
+            let mut tmux = Command::new("tmux");
+            tmux.arg("-S").arg(held.place().path().join("tmux")).args(["-f", "/dev/null"]).args(args);
+            tmux.stdin(Stdio::null());
+            tmux
+        };
+        let launcher = held.launcher().command;
+        let words = [OsStr::new("new-session"), OsStr::new("-d"), launcher.get_program()];
+        let mut session = tmux(&words);
+        session.args(launcher.get_args()).current_dir(held.place().workspace());
+        session.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Ran::of(&mut session).expect(0);
+        held.wait_for_tools();
+        let here = format!("label=aifo.workspace={}", held.place().workspace().display());
+        let label = ["ps", "--filter", &here, "--format", "{{.Label \"aifo.session\"}}"];
+        let id = docker(&label).out().lines().next().expect("a session").to_owned();
+        Ran::of(&mut tmux(&[OsStr::new("kill-server")])).expect(0);
+        held.assert_tools_gone();
+        held.place().assert_nothing_left(&id);
     }
 }
 
