@@ -14,7 +14,7 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
-    recipes::{CLAUDE, OPENCODE, PI, Recipe},
+    recipes::{CLAUDE, CODEX, OPENCODE, PI, Recipe},
     stage::Stage,
 };
 use crate::support::{
@@ -226,4 +226,22 @@ fn a_tool_that_the_agent_has_timed_out_is_gone_while_the_agent_goes_on() {
         held.place().put("enough", "");
         session.finish().expect(0);
     }
+}
+
+/// Claude Code and Codex put a tool aside instead, for as long as they run.
+#[test]
+#[ignore = "needs docker"]
+fn a_tool_that_the_agent_has_put_aside_ends_with_the_session() {
+    let then = "touch goes-on";
+    let held = Held::by(&CODEX, ", \"yield_time_ms\": 1500", &[then]);
+    held.start().finish().expect(0);
+    assert_eq!(held.tools(), 0);
+    let held = Held::by(&CLAUDE, ", \"timeout\": 1500", &[then]);
+    let mut session = held.start();
+    let goes_on = held.place().workspace().join("goes-on");
+    wait_until("the agent goes on", || goes_on.exists());
+    assert_eq!(held.tools(), 2);
+    session.kill(Signal::TERM);
+    held.assert_tools_gone();
+    session.wait();
 }
