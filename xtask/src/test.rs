@@ -42,7 +42,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     if docker {
         // What sessions need, and the agents as their registries have them.
         images::main(Vec::new())?;
-        images::main(["build", "agents", "--flavor", "slim"].map(OsString::from).to_vec())?;
+        images::main(["agents", "--flavor", "slim"].map(OsString::from).into())?;
     }
     let absent = absent(plan.docker)?;
     if !absent.iter().any(|need| need.program == EMULATOR) {
@@ -50,6 +50,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     }
     let filter = plan.filter.as_deref();
     run_tests(&["--workspace", "--lib", "--bins"], filter, &[])?;
+    run_tests(&["--package", "aifo-provider", "--test", "program"], filter, &[])?;
     let mut skipped = Vec::new();
     if !docker {
         report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");

@@ -4,16 +4,22 @@
 //! The tool is as stubborn as can be: it takes no signal that can be refused, and has a child in a session of its own. Only
 //! where a person interrupts it at a terminal it is an ordinary one: there a tool may say no, as anywhere.
 
-use std::{thread, time::Duration};
+use std::{
+    ffi::OsStr,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use rustix::process::Signal;
 
 use super::{
-    recipes::{CLAUDE, OPENCODE, PI, Recipe},
+    recipes::{CLAUDE, CODEX, OPENCODE, PI, Recipe},
     stage::Stage,
 };
 use crate::support::{
-    docker::{Launcher, Place, Session, Window, processes},
+    Ran,
+    docker::{Launcher, Place, Session, Window, docker, processes},
     process, wait_until, wait_within,
 };
 
@@ -169,6 +175,32 @@ fn a_closed_terminal_takes_agent_and_tool_along() {
     }
 }
 
+#[test]
+#[ignore = "needs docker"]
+fn a_killed_tmux_takes_agent_and_tool_along() {
+    for held in [Held::by(&CLAUDE, "", &[]), Held::by(&PI, "", &[])] {
+        let tmux = |args: &[&OsStr]| {
+            let mut tmux = Command::new("tmux");
+            tmux.arg("-S").arg(held.place().path().join("tmux")).args(["-f", "/dev/null"]).args(args);
+            tmux.stdin(Stdio::null());
+            tmux
+        };
+        let launcher = held.launcher().command;
+        let words = [OsStr::new("new-session"), OsStr::new("-d"), launcher.get_program()];
+        let mut session = tmux(&words);
+        session.args(launcher.get_args()).current_dir(held.place().workspace());
+        session.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Ran::of(&mut session).expect(0);
+        held.wait_for_tools();
+        let here = format!("label=aifo.workspace={}", held.place().workspace().display());
+        let label = ["ps", "--filter", &here, "--format", "{{.Label \"aifo.session\"}}"];
+        let id = docker(&label).out().lines().next().expect("a session").to_owned();
+        Ran::of(&mut tmux(&[OsStr::new("kill-server")])).expect(0);
+        held.assert_tools_gone();
+        held.place().assert_nothing_left(&id);
+    }
+}
+
 /// OpenCode goes on when it is interrupted outside of its screen, and so does its tool: it is not among them.
 #[test]
 #[ignore = "needs docker"]
@@ -194,4 +226,22 @@ fn a_tool_that_the_agent_has_timed_out_is_gone_while_the_agent_goes_on() {
         held.place().put("enough", "");
         session.finish().expect(0);
     }
+}
+
+/// Claude Code and Codex put a tool aside instead, for as long as they run.
+#[test]
+#[ignore = "needs docker"]
+fn a_tool_that_the_agent_has_put_aside_ends_with_the_session() {
+    let then = "touch goes-on";
+    let held = Held::by(&CODEX, ", \"yield_time_ms\": 1500", &[then]);
+    held.start().finish().expect(0);
+    assert_eq!(held.tools(), 0);
+    let held = Held::by(&CLAUDE, ", \"timeout\": 1500", &[then]);
+    let mut session = held.start();
+    let goes_on = held.place().workspace().join("goes-on");
+    wait_until("the agent goes on", || goes_on.exists());
+    assert_eq!(held.tools(), 2);
+    session.kill(Signal::TERM);
+    held.assert_tools_gone();
+    session.wait();
 }
