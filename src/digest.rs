@@ -1,4 +1,6 @@
-//! SHA-256 (FIPS 180-4), for names that follow content: the session image and its volume.
+//! SHA-256 (FIPS 180-4), for names that follow content (the session image and its volume) and for checking bundles.
+//!
+//! In one go or in pieces. Pure.
 
 /// Initial hash values: the first 32 bits of the fractional parts of the square roots of the first eight primes.
 const START: [u32; 8] =
@@ -74,17 +76,61 @@ const ROUND: [u32; 64] = [
 
 /// The digest of `data` in hex.
 pub(crate) fn sha256(data: &[u8]) -> String {
-    let mut state = START;
-    let (blocks, rest) = data.as_chunks::<64>();
-    blocks.iter().for_each(|block| compress(&mut state, block));
-    // The end: a one bit, zeros, and the length in bits; two blocks where the first has no room for the length.
-    let mut tail = [0; 128];
-    tail.iter_mut().zip(rest.iter().chain(&[0x80])).for_each(|(to, from)| *to = *from);
-    let blocks = if rest.len() < 56 { 1 } else { 2 };
-    let bits = (data.len() as u64).wrapping_mul(8).to_be_bytes();
-    tail.iter_mut().skip(blocks * 64 - 8).zip(bits).for_each(|(to, from)| *to = from);
-    tail.as_chunks::<64>().0.iter().take(blocks).for_each(|block| compress(&mut state, block));
-    state.iter().map(|word| format!("{word:08x}")).collect()
+    let mut sum = Sha256::default();
+    sum.add(data);
+    sum.hex()
+}
+
+/// A digest that is being made of pieces, in a fixed amount of memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Sha256 {
+    state: [u32; 8],
+    /// What of the current block has come.
+    block: [u8; 64],
+    held: usize,
+    length: u64,
+}
+
+impl Default for Sha256 {
+    fn default() -> Self {
+        Self { state: START, block: [0; 64], held: 0, length: 0 }
+    }
+}
+
+impl Sha256 {
+    /// Adds the next bytes.
+    pub(crate) fn add(&mut self, mut data: &[u8]) {
+        self.length = self.length.wrapping_add(data.len() as u64);
+        if self.held > 0 {
+            let (first, rest) = data.split_at(data.len().min(64 - self.held));
+            self.hold(first);
+            data = rest;
+            if self.held < 64 {
+                return;
+            }
+            compress(&mut self.state, &self.block);
+            self.held = 0;
+        }
+        let (blocks, rest) = data.as_chunks::<64>();
+        blocks.iter().for_each(|block| compress(&mut self.state, block));
+        self.hold(rest);
+    }
+
+    fn hold(&mut self, piece: &[u8]) {
+        self.block.iter_mut().skip(self.held).zip(piece).for_each(|(to, from)| *to = *from);
+        self.held += piece.len();
+    }
+
+    /// Ends it: a one bit, zeros, and the length in bits; two blocks where the first has no room for the length.
+    pub(crate) fn hex(mut self) -> String {
+        let mut tail = [0; 128];
+        tail.iter_mut().zip(self.block.iter().take(self.held).chain(&[0x80])).for_each(|(to, from)| *to = *from);
+        let blocks = if self.held < 56 { 1 } else { 2 };
+        let bits = self.length.wrapping_mul(8).to_be_bytes();
+        tail.iter_mut().skip(blocks * 64 - 8).zip(bits).for_each(|(to, from)| *to = from);
+        tail.as_chunks::<64>().0.iter().take(blocks).for_each(|block| compress(&mut self.state, block));
+        self.state.iter().map(|word| format!("{word:08x}")).collect()
+    }
 }
 
 fn compress(state: &mut [u32; 8], block: &[u8; 64]) {
@@ -130,6 +176,18 @@ mod tests {
         }
         let million = sha256(&vec![b'a'; 1_000_000]);
         assert_eq!(million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    }
+
+    #[test]
+    fn pieces_make_the_same_digest_wherever_they_are_cut() {
+        let data: Vec<u8> = (0..=255).collect();
+        for cut in 0..=data.len() {
+            for second in [cut, (cut + 1).min(256), (cut + 64).min(256), 256] {
+                let mut sum = Sha256::default();
+                [&data[..cut], &data[cut..second], &data[second..]].into_iter().for_each(|piece| sum.add(piece));
+                assert_eq!(sum.hex(), sha256(&data), "cut at {cut} and {second}");
+            }
+        }
     }
 
     #[test]

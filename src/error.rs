@@ -61,6 +61,11 @@ pub(crate) enum Error {
     Execd(&'static str, io::Error),
     Proxy(&'static str, io::Error),
     Unhealthy(usize),
+    /// A bundle that is not what it says, or not whose it should be.
+    Bundle {
+        folder: PathBuf,
+        why: String,
+    },
 }
 
 impl Error {
@@ -101,6 +106,9 @@ impl Error {
             }
             Self::Workspace { .. } => Some("cd to a project".to_owned()),
             Self::ProxyDown { .. } | Self::Unhealthy(_) => Some("aifo-coder -v doctor".to_owned()),
+            Self::Bundle { .. } => {
+                Some("nothing was loaded; copy the bundle again, and ask its maker for its digest".to_owned())
+            }
             _ => None,
         }
     }
@@ -142,6 +150,7 @@ impl fmt::Display for Error {
             Self::Execd(what, cause) => write!(f, "execd {what}: {cause}"),
             Self::Proxy(what, cause) => write!(f, "proxy {what}: {cause}"),
             Self::Unhealthy(count) => write!(f, "{count} of the checks failed"),
+            Self::Bundle { folder, why } => write!(f, "bundle `{}` is refused: {why}", folder.display()),
         }
     }
 }

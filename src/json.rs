@@ -18,6 +18,10 @@ impl Json {
         Self::Text(text.into())
     }
 
+    pub(crate) fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Self::List(texts.into_iter().map(|text| Self::text(text.as_ref())).collect())
+    }
+
     /// A document with the version of its shape, which changes only when a member changes its meaning or goes.
     pub(crate) fn document(members: Vec<(&'static str, Self)>) -> Self {
         Self::Object([("version", Self::Number(1))].into_iter().chain(members).collect())

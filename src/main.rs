@@ -4,6 +4,7 @@
 //! session's containers: one thing to audit, to sign and to ship.
 
 mod agent;
+mod bundle;
 #[cfg(target_os = "linux")]
 mod channel;
 mod cli;
@@ -69,6 +70,7 @@ fn dispatch() -> Result<ExitCode, Error> {
         Command::Toolchain { spec, words } => Task::Toolchain { spec, words },
         Command::Doctor { agent } => return inspect::doctor(agent, switches, &config).map(|()| ExitCode::SUCCESS),
         Command::CacheClear => return inspect::cache_clear(switches, &config).map(|()| ExitCode::SUCCESS),
+        Command::Bundle(order) => return bundle::run(&order, switches, &config).map(|()| ExitCode::SUCCESS),
         Command::Listing(listing) => return list(listing, switches, &config).map(|()| ExitCode::SUCCESS),
         // Printed above, before any configuration was read.
         _ => return Ok(ExitCode::SUCCESS),

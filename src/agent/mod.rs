@@ -105,6 +105,10 @@ impl Normalized {
     pub(crate) fn evaluated(command: &str) -> Self {
         Self { command: command.to_owned(), evaluate: true }
     }
+
+    pub(crate) fn plumbing(raw: &str) -> Self {
+        Self { command: raw.to_owned(), evaluate: false }
+    }
 }
 
 /// The runtime in which an agent's own programs are written.

@@ -15,7 +15,7 @@ pub(crate) use self::{
     parser::parse,
     script::{completions, man_page},
 };
-use crate::{agent::Agent, config::Setting, report::Level, toolchain::Spec};
+use crate::{agent::Agent, bundle, config::Setting, report::Level, toolchain::Spec};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Completions { shell: String },
     Man,
     Normalize { agent: String, command: String },
+    Bundle(bundle::Order),
 }
 
 /// Commands that look and tell.
@@ -84,6 +85,11 @@ pub(crate) const FORMS: &[Form] = &[
     Form { name: "config", words: "show", meaning: "print all settings; --origin tells where each comes from" },
     Form { name: "gc", words: "", meaning: "remove what ended sessions have left" },
     Form { name: "toolchain-cache-clear", words: "", meaning: "remove the sidecars' caches" },
+    Form {
+        name: "bundle",
+        words: "verify|load DIR [--digest SHA256] [--key FINGERPRINT]",
+        meaning: "check every byte of a bundle of images, then load it into docker",
+    },
     Form { name: "normalize", words: "AGENT COMMAND", meaning: "print what of an agent's shell command is evaluated" },
     Form { name: "completions", words: "SHELL", meaning: "print completions for bash, zsh or fish" },
     Form { name: "man", words: "", meaning: "print the manual page" },

@@ -6,7 +6,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::{Command, FORMS, Invocation, Listing, Switches, near};
 use crate::{
-    agent,
+    agent, bundle,
     config::{Setting, table},
     error::Error,
     report::Level,
@@ -115,6 +115,7 @@ impl Reader {
                 let spec = Spec::parse(&kind)?;
                 self.with_words(|words| Ok(Command::Toolchain { spec, words }))
             }
+            "bundle" => self.with_words(|words| Ok(Command::Bundle(bundle::Order::parse(words)?))),
             "help" => Ok(Command::Help { long: true }),
             _ => self.plain_command(word),
         }

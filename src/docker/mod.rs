@@ -8,9 +8,9 @@ mod run;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    io::Write,
+    io::{self, Write},
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{ChildStdin, Command, Stdio},
 };
 
 pub(crate) use self::run::{Env, Mount, Network, RunSpec, Volume};
@@ -64,6 +64,20 @@ impl Docker {
     /// # Errors
     /// As [`Docker::capture`].
     pub(crate) fn feed(&self, args: &[String], input: &[u8]) -> Result<String, Error> {
+        // When it ends before it has read everything, its own words say why.
+        self.feed_by(args, |stdin| Ok(stdin.write_all(input)))
+    }
+
+    /// Runs it with what `write` gives it on its standard input. Where that fails with an error of ours, the client is
+    /// killed before its input ends, so that it cannot take a part for the whole.
+    ///
+    /// # Errors
+    /// That of `write`; else as [`Docker::capture`].
+    pub(crate) fn feed_by(
+        &self,
+        args: &[String],
+        write: impl FnOnce(&mut ChildStdin) -> Result<io::Result<()>, Error>,
+    ) -> Result<String, Error> {
         let start = |cause| Error::Start(self.program.clone(), cause);
         let mut child = self
             .command()
@@ -73,10 +87,14 @@ impl Docker {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(start)?;
-        // When it ends before it has read everything, its own words say why.
-        let fed = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
+        let mut stdin = child.stdin.take();
+        let fed = stdin.as_mut().map_or(Ok(Ok(())), write);
+        if fed.is_err() {
+            drop(child.kill());
+        }
+        drop(stdin);
         let output = child.wait_with_output().map_err(start)?;
-        match fed {
+        match fed? {
             Ok(()) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
             _ => Err(classify(&args.join(" "), &String::from_utf8_lossy(&output.stderr))),
         }
@@ -87,8 +105,7 @@ impl Docker {
     /// # Errors
     /// As [`Docker::capture`]; [`Error::Platform`] when its containers are not Linux's.
     pub(crate) fn daemon(&self) -> Result<Daemon, Error> {
-        let format =
-            "{{.ServerVersion}}\n{{.OSType}}\n{{.Architecture}}\n{{.OperatingSystem}}\n{{json .SecurityOptions}}";
+        let format = "{{.ServerVersion}}|{{.OSType}}|{{.Architecture}}|{{.OperatingSystem}}|{{json .SecurityOptions}}";
         Daemon::parse(&self.capture(&["info", "--format", format])?)
     }
 
@@ -128,8 +145,8 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     fn parse(said: &str) -> Result<Self, Error> {
-        let mut lines = said.lines().map(str::to_owned);
-        let mut next = || lines.next().unwrap_or_default();
+        let mut fields = said.splitn(5, '|').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_default();
         let (version, os, arch, system, security) = (next(), next(), next(), next(), next());
         if os != "linux" {
             return Err(Error::Platform(format!("{os}/{arch}")));

@@ -30,6 +30,7 @@ pub(crate) use self::{
     binaries::{Binaries, SessionImage},
     caches::{CACHES, LABEL as CACHE_LABEL},
     images::Wishes,
+    tar::file_header,
 };
 use self::{
     inside::Inside,

@@ -1,4 +1,4 @@
-//! A tar archive (POSIX ustar) in memory, the same bytes for the same content. Enough for `docker import`.
+//! A tar archive (POSIX ustar) in memory, the same bytes for the same content. Enough for `docker import` and `docker load`.
 
 /// An archive that is being written, and who owns the next entries.
 #[derive(Debug, Default)]
@@ -46,25 +46,35 @@ impl Tar {
     }
 
     fn header(&mut self, name: &str, kind: u8, mode: u32, size: usize, target: &str) {
-        let mut header = [0; 512];
-        let mut put = |at: usize, text: &str| {
-            header.iter_mut().skip(at).zip(text.bytes()).for_each(|(to, from)| *to = from);
-        };
-        put(0, name);
-        put(100, &format!("{mode:07o}"));
-        put(108, &format!("{:07o}", self.uid));
-        put(116, &format!("{:07o}", self.gid));
-        put(124, &format!("{size:011o}"));
-        // The time is always the epoch: it is not content.
-        put(136, "00000000000");
-        put(148, "        ");
-        put(157, target);
-        put(257, "ustar\x0000");
-        header[156] = kind;
-        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        header.iter_mut().skip(148).zip(format!("{sum:06o}\0 ").bytes()).for_each(|(to, from)| *to = from);
-        self.bytes.extend_from_slice(&header);
+        self.bytes.extend_from_slice(&header(name, kind, mode, (self.uid, self.gid), size as u64, target));
     }
+}
+
+/// What stands before a file of root's in an archive that is written piece by piece: then come its bytes, and zeros up to
+/// a multiple of 512. Nothing when it is larger than the format can say (8 GiB).
+pub(crate) fn file_header(name: &str, size: u64) -> Option<[u8; 512]> {
+    (size < 1 << 33).then(|| header(name, FILE, 0o644, (0, 0), size, ""))
+}
+
+fn header(name: &str, kind: u8, mode: u32, (uid, gid): (u32, u32), size: u64, target: &str) -> [u8; 512] {
+    let mut header = [0; 512];
+    let mut put = |at: usize, text: &str| {
+        header.iter_mut().skip(at).zip(text.bytes()).for_each(|(to, from)| *to = from);
+    };
+    put(0, name);
+    put(100, &format!("{mode:07o}"));
+    put(108, &format!("{uid:07o}"));
+    put(116, &format!("{gid:07o}"));
+    put(124, &format!("{size:011o}"));
+    // The time is always the epoch: it is not content.
+    put(136, "00000000000");
+    put(148, "        ");
+    put(157, target);
+    put(257, "ustar\x0000");
+    header[156] = kind;
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header.iter_mut().skip(148).zip(format!("{sum:06o}\0 ").bytes()).for_each(|(to, from)| *to = from);
+    header
 }
 
 #[cfg(test)]

@@ -19,12 +19,12 @@ args=()
 for arg in "$@"; do
     for name in rust-cache cargo-registry cargo-git node-cache python-cache go-cache ccpp-cache; do
         arg=${arg/source=aifo-$name/source=NAMES-$name}
-        [ "$arg" != "aifo-$name" ] || arg=NAMES-$name
+        [[ $arg != aifo-$name-[0-9]* ]] || arg=NAMES-${arg#aifo-}
     done
     args+=("${arg//aifo.cache/NAMES.cache}")
 done
 case $1-$2 in
-volume-ls) docker "${args[@]}" | sed -n 's/^NAMES-/aifo-/p; /^aifo-.*-cache$/!{/^aifo-cargo-/!p}' ;;
+volume-ls) docker "${args[@]}" | sed -n 's/^NAMES-/aifo-/p; /^aifo-.*-cache/!{/^aifo-cargo-/!p}' ;;
 *) exec docker "${args[@]}" ;;
 esac
 "#;
@@ -50,12 +50,13 @@ impl Caches {
         self.place.launcher(args).env("AIFO_CODER_DOCKER", &self.docker)
     }
 
-    /// The volumes that there are, by what stands behind the name's beginning.
+    /// The volumes that there are, by what stands between the name's beginning and the user's number.
     #[track_caller]
     fn there(&self) -> Vec<String> {
         let said = docker(&["volume", "ls", "--quiet", "--filter", &format!("name={}-", self.names)]).expect(0);
-        let mut names: Vec<String> =
-            said.lines().map(|name| name.trim_start_matches(&format!("{}-", self.names)).to_owned()).collect();
+        let (before, user) = (format!("{}-", self.names), format!("-{}", self.place.uid()));
+        let bare = |name: &str| name.trim_start_matches(&before).trim_end_matches(&user).to_owned();
+        let mut names: Vec<String> = said.lines().map(bare).collect();
         names.sort();
         names
     }
@@ -155,10 +156,10 @@ fn clearing_removes_all_of_ours_and_nothing_else() {
     assert_eq!(caches.there(), all);
     let clear =
         |options: &[&str]| Ran::of(&mut caches.launcher(&[&["toolchain-cache-clear"], options].concat()).command);
-    let dry = clear(&["--dry-run", "--json"]);
+    let (dry, uid) = (clear(&["--dry-run", "--json"]), caches.place.uid());
     let rows: Vec<String> = ["cargo-git", "cargo-registry", "ccpp-cache", "go-cache", "rust-cache"]
         .iter()
-        .map(|name| format!("{{\"volume\":\"aifo-{name}\",\"state\":\"would be removed\"}}"))
+        .map(|name| format!("{{\"volume\":\"aifo-{name}-{uid}\",\"state\":\"would be removed\"}}"))
         .collect();
     assert_eq!(dry.expect(0), format!("{{\"version\":1,\"caches\":[{}]}}", rows.join(",")));
     let warning = "aifo-coder: warning: volume `aifo-node-cache` has our name but not our label; it is left alone\n";
@@ -167,7 +168,11 @@ fn clearing_removes_all_of_ours_and_nothing_else() {
     let mut session = caches.launcher(&["--toolchain", "go", "run", "--", "sh"]).start_shell();
     session.expect(0, "go version");
     let said = clear(&[]).expect(0);
-    assert!(said.contains("aifo-go-cache        in use") && said.contains("aifo-rust-cache      removed"), "{said}");
+    let state = |name: &str| {
+        let name = format!("aifo-{name}-{uid}");
+        said.lines().find_map(|line| line.strip_prefix(&name)).map(str::trim)
+    };
+    assert_eq!((state("go-cache"), state("rust-cache")), (Some("in use"), Some("removed")), "{said}");
     session.finish().expect(0);
     clear(&[]).expect(0);
     assert_eq!(caches.there(), ["node-cache", "precious"]);

@@ -42,6 +42,7 @@ fn stable(place: &Place, text: &str) -> String {
         (&digest, "DIGEST"),
         (&format!("--user {uid}:{uid}"), "--user UID:GID"),
         (&format!("/tmp/runtime-{uid}"), "/tmp/runtime-UID"),
+        (&format!("-{uid},volume-label"), "-UID,volume-label"),
         (concat!("release-", env!("CARGO_PKG_VERSION")), "RELEASE"),
     ] {
         text = text.replace(real, name);

@@ -1,7 +1,9 @@
 //! Sessions in real containers, started by the real launcher. All need a Docker Engine and the images of
 //! `cargo xtask images`; run by `cargo xtask test`, or `cargo test --test it -- --ignored docker::`.
 
+mod agents;
 mod bad_input;
+mod bundle;
 mod caches;
 mod codes;
 mod death;
@@ -15,6 +17,7 @@ mod locks;
 mod mounts;
 mod neighbours;
 mod paths;
+mod push;
 mod references;
 mod refusals;
 mod secrets;

@@ -12,6 +12,7 @@ mod terminal;
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
@@ -39,6 +40,14 @@ pub(crate) fn dist(arch: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/dist").join(format!("linux-{arch}"));
     assert!(folder.is_dir(), "{} is missing: cargo xtask build", folder.display());
     folder
+}
+
+/// `cargo xtask WORDS…`, in this checkout.
+pub(crate) fn xtask(words: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(words);
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    cargo
 }
 
 /// A folder of its own for a test; it disappears with the value.

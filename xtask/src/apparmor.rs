@@ -70,7 +70,10 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Renders the template into the build's folder.
-fn write(name: &str) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// When it cannot be read or written.
+pub(crate) fn write(name: &str) -> Result<PathBuf, Failure> {
     let template = root().join("images/apparmor/aifo-coder.in");
     let text = fs::read_to_string(&template).map_err(io_failure("read", template.display()))?;
     let folder = root().join("target/apparmor");

@@ -19,7 +19,7 @@ macOS, and of the built programs: static, small, nothing linked.
 
 /// The largest that each program may be, in bytes.
 const LARGEST: &[(&str, u64)] =
-    &[("aifo-coder", 2 * 1024 * 1024), ("aifo-shim", 512 * 1024), ("aifo-entrypoint", 512 * 1024)];
+    &[("aifo-coder", 2 * 1024 * 1024), ("aifo-shim", 512 * 1024), ("aifo-entrypoint", 640 * 1024)];
 
 /// Runs the task.
 pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ mod check;
 mod cmd;
 mod fuzz;
 mod images;
+mod json;
 mod quickstart;
 mod report;
 mod test;

@@ -11,7 +11,7 @@ use std::{
 use crate::{
     build::{self, Arch},
     cmd::{self, Failure},
-    images, report,
+    images, report, root,
 };
 
 pub(crate) const HELP: &str = "\
@@ -40,7 +40,9 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         return Err(Failure::new("--docker was asked for, but no Docker Engine answers").hint("aifo-coder doctor"));
     }
     if docker {
+        // What sessions need, and the agents as their registries have them.
         images::main(Vec::new())?;
+        images::main(["build", "agents", "--flavor", "slim"].map(OsString::from).to_vec())?;
     }
     let absent = absent(plan.docker)?;
     if !absent.iter().any(|need| need.program == EMULATOR) {
@@ -78,10 +80,21 @@ fn parse(args: &[OsString]) -> Result<Option<Plan>, Failure> {
 
 /// Ignored tests are those that need something; the modules of what is missing are left out by name.
 fn run_tests(what: &[&str], filter: Option<&str>, skipped: &[&str]) -> Result<(), Failure> {
-    let mut cargo = cmd::cargo();
-    cargo.args(["test", "--quiet"]).args(what).arg("--").args(filter);
-    cargo.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
-    cmd::run(&mut cargo)
+    let mut command = with_default_signals(cmd::cargo());
+    command.args(["test", "--quiet"]).args(what).arg("--").args(filter);
+    command.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
+    cmd::run(&mut command)
+}
+
+/// A job that a shell runs in the background ignores interrupts, and so would every tool that a test starts and
+/// interrupts. Only env(1) of GNU undoes that; without it such tests need a job in the foreground.
+fn with_default_signals(cargo: Command) -> Command {
+    if cmd::capture(Command::new("env").args(["--default-signal", "true"])).is_err() {
+        return cargo;
+    }
+    let mut env = Command::new("env");
+    env.arg("--default-signal").arg(cargo.get_program()).current_dir(root());
+    env
 }
 
 /// A program that some tests need, and Debian's package that has it.

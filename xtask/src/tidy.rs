@@ -7,14 +7,14 @@ use std::{
 };
 
 use crate::{
-    cmd::{Failure, io_failure},
+    cmd::{self, Failure, io_failure},
     report,
 };
 
 /// Lines of a source file without its tests.
 const LONGEST: usize = 500;
 
-/// What may stand in the lock file: three dependencies, and what they bring.
+/// What may be built into what ships: three dependencies, and what they bring. Tests may use more.
 const ALLOWED_PACKAGES: &[&str] = &[
     "aifo-coder",
     "aifo-shim",
@@ -27,6 +27,20 @@ const ALLOWED_PACKAGES: &[&str] = &[
     "rustix",
     "windows-link",
     "windows-sys",
+];
+
+/// Every package that is not for tests alone, on any platform.
+const SHIPPED: &[&str] = &[
+    "tree",
+    "--workspace",
+    "--exclude",
+    "aifo-provider",
+    "--edges",
+    "normal,build",
+    "--target",
+    "all",
+    "--prefix",
+    "none",
 ];
 
 /// What may stand at the top of the tree.
@@ -45,7 +59,7 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         found.extend(of_source(&text).into_iter().map(|what| format!("{shown}: {what}")));
     }
-    found.extend(of_packages(&read(&root.join("Cargo.lock"))?));
+    found.extend(of_packages(&cmd::capture(cmd::cargo().args(SHIPPED))?));
     found.extend(of_top(root)?);
     found.extend(of_readme(&read(&root.join("README.md"))?, &read(&root.join("src/config/table.rs"))?));
     found.iter().for_each(report::say);
@@ -77,11 +91,12 @@ fn of_source(text: &str) -> Vec<String> {
     found
 }
 
-fn of_packages(lock: &str) -> Vec<String> {
-    let names = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+/// A package a line, its name first.
+fn of_packages(tree: &str) -> Vec<String> {
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
     names
-        .filter(|name| !ALLOWED_PACKAGES.contains(name))
-        .map(|name| format!("Cargo.lock: `{name}` is not on the list"))
+        .filter(|name| !name.is_empty() && !ALLOWED_PACKAGES.contains(name))
+        .map(|name| format!("`{name}` is built into what ships and is not on the list"))
         .collect()
 }
 
@@ -132,7 +147,7 @@ mod tests {
         assert_eq!(of_source("//! Owns.\n\nfn main() {}\n"), Vec::<String>::new());
         let faults = format!("fn main() {{}} \n// {}: later\n{}", "TODO", "\n".repeat(LONGEST));
         assert_eq!(of_source(&faults).len(), 4);
-        assert_eq!(of_packages("name = \"libc\"\nname = \"serde\"\n").len(), 1);
+        assert_eq!(of_packages("libc v0.2\nserde v1 (*)\n").len(), 1);
         assert_eq!(of_readme("`AIFO_A`", "\"AIFO_A\" \"AIFO_B\" \"AIFO_B\"").len(), 1);
         assert_eq!(of_readme("`a.b`", "\"a.b\" \"a.b-c\" \"see a.b.\"").len(), 1);
     }

@@ -4,6 +4,7 @@
 //! run in its containers or speak of it. Whatever a test does, its own session is ended with it and no other.
 
 pub(crate) mod agents;
+mod island;
 mod launcher;
 mod leftovers;
 mod place;
@@ -13,6 +14,7 @@ mod window;
 use std::process::{Command, Stdio};
 
 pub(crate) use self::{
+    island::Island,
     launcher::Launcher,
     leftovers::{processes, session_id},
     place::Place,

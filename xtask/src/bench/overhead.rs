@@ -121,13 +121,14 @@ fn watched(args: &[OsString]) -> io::Result<u8> {
 /// Passes the proxy's words on; with the first of them its start is done.
 fn copy(from: Option<impl Read>, began: u64) -> io::Result<()> {
     let (mut piece, mut is_first) = ([0; 4096], true);
-    let Some(mut from) = from else { return Ok(()) };
-    while let count @ 1.. = from.read(&mut piece)? {
-        if std::mem::take(&mut is_first) {
-            note("done", began, now())?;
+    if let Some(mut from) = from {
+        while let count @ 1.. = from.read(&mut piece)? {
+            if std::mem::take(&mut is_first) {
+                note("done", began, now())?;
+            }
+            io::stdout().write_all(piece.get(..count).unwrap_or_default())?;
+            io::stdout().flush()?;
         }
-        io::stdout().write_all(piece.get(..count).unwrap_or_default())?;
-        io::stdout().flush()?;
     }
     Ok(())
 }

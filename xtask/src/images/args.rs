@@ -13,6 +13,12 @@ pub(super) enum Order {
     Build(Wishes),
     /// Run those of these names; none means all.
     Verify(Vec<String>),
+    /// Write a bundle.
+    Save(Wishes),
+    /// Hand them to a registry.
+    Push(Wishes),
+    /// Write what is in these images; none means all.
+    Sbom(Wishes),
     /// Bring the pins of these names up to date; none means all.
     Refresh {
         names: Vec<String>,
@@ -39,7 +45,18 @@ pub(super) struct Wishes {
     pub(super) values: Vec<(String, String)>,
     /// Programs that no registry carries, by the agent's name.
     pub(super) files: Vec<(String, PathBuf)>,
+    /// Where to write.
+    pub(super) output: Option<PathBuf>,
+    /// Where to push.
+    pub(super) registry: Option<String>,
+    /// The key to sign with, as gpg knows it.
+    pub(super) sign: Option<String>,
+    /// Whether what may not be passed on is passed on all the same.
+    pub(super) with_claude: bool,
 }
+
+/// What only some orders take, and what an order besides building takes.
+const NOT_FOR_BUILD: &[&str] = &["--output", "--registry", "--sign", "--with-claude"];
 
 /// Reads the words after `cargo xtask images`.
 ///
@@ -53,8 +70,11 @@ pub(super) fn parse(words: Vec<OsString>) -> Result<Order, Failure> {
         }
         Some("verify") => with(&words[1..], &[], |wishes| Order::Verify(wishes.names)),
         Some("refresh") => with(&words[1..], &["--ca"], |wishes| Order::Refresh { names: wishes.names, ca: wishes.ca }),
-        Some("build") => build(&words[1..]),
-        _ => build(&words),
+        Some("save") => with(&words[1..], &["--output", "--sign", "--with-claude", "--flavor"], Order::Save),
+        Some("push") => with(&words[1..], &["--registry", "--with-claude", "--flavor"], Order::Push),
+        Some("sbom") => with(&words[1..], &["--output"], Order::Sbom),
+        Some("build") => without(&words[1..], NOT_FOR_BUILD),
+        _ => without(&words, NOT_FOR_BUILD),
     }
 }
 
@@ -65,6 +85,14 @@ fn with(words: &[OsString], options: &[&str], order: impl FnOnce(Wishes) -> Orde
     match strange.into_iter().find(|word| word.starts_with('-') && !options.contains(word)) {
         Some(word) => Err(usage(format!("no option `{word}` here"))),
         None => Ok(order(wishes)),
+    }
+}
+
+/// An order to build, which does not take these options.
+fn without(words: &[OsString], options: &[&str]) -> Result<Order, Failure> {
+    match words.iter().filter_map(|word| word.to_str()).find(|word| options.contains(word)) {
+        Some(word) => Err(usage(format!("no option `{word}`"))),
+        None => build(words),
     }
 }
 
@@ -85,6 +113,10 @@ fn build(words: &[OsString]) -> Result<Order, Failure> {
                 let (agent, path) = assignment(name, text(value(name)?)?)?;
                 wishes.files.push((agent, path.into()));
             }
+            Some(name @ "--output") => wishes.output = Some(value(name)?.into()),
+            Some(name @ "--registry") => wishes.registry = Some(text(value(name)?)?.to_owned()),
+            Some(name @ "--sign") => wishes.sign = Some(text(value(name)?)?.to_owned()),
+            Some("--with-claude") => wishes.with_claude = true,
             Some(name) if !name.starts_with('-') => wishes.names.push(name.to_owned()),
             _ => return Err(usage(format!("no option `{}`", word.display()))),
         }
@@ -157,6 +189,7 @@ mod tests {
             fresh: true,
             values: vec![("KEEP_APT".to_owned(), "1".to_owned())],
             files: vec![("crush".to_owned(), "/tmp/a=b".into())],
+            ..Wishes::default()
         };
         assert_eq!(order, Ok(Order::Build(wishes)));
     }
@@ -170,6 +203,10 @@ mod tests {
         let pi = Order::Refresh { names: vec!["pi".to_owned()], ca: Some("a.crt".into()) };
         assert_eq!(parsed("refresh pi --ca a.crt"), Ok(pi));
         assert_eq!(parsed("verify pi"), Ok(Order::Verify(vec!["pi".to_owned()])));
+        let save = Wishes { output: Some("dir".into()), with_claude: true, ..Wishes::default() };
+        assert_eq!(parsed("save --output dir --with-claude"), Ok(Order::Save(save)));
+        assert_eq!(parsed("save --fresh"), Err("no option `--fresh` here".to_owned()));
+        assert_eq!(parsed("build --output dir"), Err("no option `--output`".to_owned()));
         assert_eq!(parsed("refresh --fresh"), Err("no option `--fresh` here".to_owned()));
     }
 

@@ -6,6 +6,7 @@
 mod args;
 mod argv;
 mod build;
+mod choice;
 mod context;
 mod debian;
 #[cfg(test)]
@@ -15,8 +16,11 @@ mod inputs;
 mod log;
 mod parts;
 mod proxy;
+mod push;
 mod refresh;
 mod rows;
+mod save;
+mod sbom;
 mod summary;
 mod table;
 mod verify;
@@ -50,6 +54,11 @@ cargo xtask images [build] [NAME...] [OPTIONS]   build those named
 cargo xtask images list                          what there is, and its size
 cargo xtask images verify [NAME...]              run each as any user
 cargo xtask images refresh [NAME...] [--ca FILE] pin the newest versions
+cargo xtask images sbom [NAME...] [--output DIR] what is in each, as SPDX
+cargo xtask images push [NAME...] --registry REF to a registry of yours
+cargo xtask images save [NAME...] --output DIR   a bundle for machines without
+                                                 internet: programs, images,
+                                                 manual, SBOM, sums
 
 A name is that of a folder in images/, a toolchain's kind (rust, c-cpp),
 `agents` or `all`; none means shell and the toolchains. An image brings those
@@ -67,6 +76,10 @@ Options:
   --jobs N          builds at a time (default: number of processors)
   --fresh           run every step again: brings in Debian's latest updates
   --arg NAME=VALUE  instead of the value in images/versions (KEEP_APT=1, ...)
+  --output DIR      where save and sbom write; save wants a new folder
+  --registry REF    push: HOST[:PORT][/FOLDER], as image.internal-registry
+  --sign KEY        save: have gpg sign the list of sums with this key
+  --with-claude     save, push: also what its licence lets nobody pass on
   -h, --help        this text
 
 refresh asks the registries for the newest version of what it is given, or of
@@ -95,6 +108,9 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         Order::List => rows::list(&Engine::find()?)?,
         Order::Build(wishes) => build_images(&wishes)?,
         Order::Verify(names) => verify::run(&Engine::find()?, &names)?,
+        Order::Save(wishes) => save::run(&Engine::find()?, &wishes)?,
+        Order::Push(wishes) => push::run(&Engine::find()?, &wishes)?,
+        Order::Sbom(wishes) => sbom::run(&Engine::find()?, &wishes.names, wishes.output)?,
         Order::Refresh { names, ca } => refresh::run(&Engine::find()?, &names, certificates(ca))?,
     }
     Ok(())

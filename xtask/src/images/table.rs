@@ -67,6 +67,15 @@ impl Image {
         reference(self.name)
     }
 
+    pub(super) fn is_agent(&self) -> bool {
+        matches!(self.role, Role::Agent(_))
+    }
+
+    /// Whether containers are made of it; the others only lend their layers.
+    pub(super) fn is_run(&self) -> bool {
+        self.is_agent() || self.role == Role::Toolchain
+    }
+
     /// Whether `word` names this image; an agent's plain name means the flavors that are asked for.
     fn answers_to(&self, word: &str, flavors: &[Flavor]) -> bool {
         let word = word.strip_prefix("aifo-coder-").unwrap_or(word);
@@ -158,6 +167,11 @@ pub(super) const IMAGES: &[Image] = &[
 /// The docker name of one of our images, by its short name.
 pub(super) fn reference(name: &str) -> String {
     format!("aifo-coder-{name}:release-{VERSION}")
+}
+
+/// What an image for a processor is called here: an engine keeps one image under a name, that for its own processor.
+pub(super) fn tag(name: &str, arch: &str, own: &str) -> String {
+    if arch == own { reference(name) } else { format!("{}-{arch}", reference(name)) }
 }
 
 /// The image of that name.
