@@ -98,7 +98,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("toolchain pyton", "did you mean `python`?"),
         ("ps x", "`ps` takes no argument, got `x`"),
         ("config", "`config` takes show, got nothing"),
-        ("completions tcsh", "takes SHELL, got `tcsh`"),
+        ("completions tcsh", "takes bash|zsh|fish, got `tcsh`"),
         ("normalize claude", "takes AGENT COMMAND"),
         ("--dry-run=yes shell", "unexpected"),
     ] {

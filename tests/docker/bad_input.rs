@@ -26,7 +26,7 @@ const ROWS: &[Row] = &[
     (&["--tool", "vite", "shell"], &[], 2, "tool `vite` is not KIND:NAME", HELP),
     (&["run"], &[], 2, "`run` needs a command", HELP),
     (&["ps", "x"], &[], 2, "`ps` takes no argument, got `x`", HELP),
-    (&["completions", "tcsh"], &[], 2, "`completions` takes SHELL, got `tcsh`", HELP),
+    (&["completions", "tcsh"], &[], 2, "`completions` takes bash|zsh|fish, got `tcsh`", HELP),
     (&["--json=yes", "ps"], &[], 2, "unexpected argument for option '--json'", HELP),
     (&["--env", "1A=b", "shell"], &[], 2, "variable `1A` is no name", HELP),
     (&["--env", "PATH=/x", "shell"], &[], 2, "variable `PATH` belongs to the container", HELP),

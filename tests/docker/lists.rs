@@ -71,7 +71,8 @@ fn empty_lists_are_lists() {
 fn doctor_walks_the_path_of_an_agent_and_fails_where_a_step_fails() {
     let place = Place::of_plain_user();
     let tag = Tag::new(&place);
-    let launcher = |args: &[&str]| place.launcher(args).env("AIFO_CODER_IMAGE_TAG", &tag.0);
+    let uncached = |args: &[&str]| place.launcher(args).env("AIFO_TOOLCHAIN_CACHE", "0");
+    let launcher = |args: &[&str]| uncached(args).env("AIFO_CODER_IMAGE_TAG", &tag.0);
     let script = "print(d['healthy'], *[c['name'] for c in d['checks']], sep='\\n')";
     let said = read(launcher(&["doctor", "--json"]), 0, script);
     let mut expected = vec!["True".to_owned()];

@@ -72,7 +72,7 @@ fn promise_10_home_changes_only_by_the_state_of_the_agent_that_was_run() {
         &["gc", "--dry-run"],
         &["toolchain-cache-clear", "--dry-run"],
         &["--dry-run", "claude"],
-        &["doctor", "shell"],
+        &["--toolchain", "c-cpp", "--cache", "0", "doctor", "shell"],
         &["shell", "-c", "true"],
         &["--image", "aifo-coder-none:1", "claude"],
     ] {
