@@ -25,7 +25,7 @@ const STEPS: &[(&str, &str, Option<&str>)] = &[
     ),
     ("make --silent >make", "make", Some("c-cpp: make --silent")),
     // The shell that was started for this very line tells how it was told of it.
-    ("cat /proc/1/cmdline >here; cat /proc/$$/cmdline >argv; echo \"it's $USER\"", "here", None),
+    ("cat /proc/1/cmdline >here; cat /proc/$$/cmdline >argv; echo \"it's $(id -un)\" >name", "here", None),
 ];
 
 #[track_caller]
@@ -44,9 +44,11 @@ fn works(recipe: &'static Recipe) {
             if call.is_some() { "/opt/aifo/bin/aifo-coder\0execd\0" } else { "/opt/aifo/bin/aifo-entrypoint\0" };
         assert!(stage.said(file).starts_with(first), "{file}: {}", stage.said(file));
     }
+    // The user of the host has a name in a container that has never heard of it.
+    assert_eq!(stage.said("name"), "it's coder\n");
     let command = if recipe.hand == Hand::TestCommand { commands.join(" && ") } else { commands[4].to_owned() };
     assert_wrapped(recipe, &stage.said("argv"), &command);
-    stage.assert_only(&["Makefile", "a.c", "a", "argv", "cc", "here", "make", "node", "python"]);
+    stage.assert_only(&["Makefile", "a.c", "a", "argv", "cc", "here", "make", "name", "node", "python"]);
 }
 
 /// Proves that the command line of the agent's shell is what the agent's own file takes the command out of.
