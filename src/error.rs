@@ -20,6 +20,7 @@ pub(crate) enum Error {
         why: String,
     },
     NoHome,
+    NoState(PathBuf, io::Error),
     Locked {
         workspace: PathBuf,
         holder: String,
@@ -82,7 +83,11 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Usage(_) => Some("aifo-coder --help".to_owned()),
-            Self::Setting { .. } | Self::ConfigFile { .. } => Some("aifo-coder config --origin show".to_owned()),
+            Self::Setting { .. } | Self::ConfigFile { .. } => {
+                Some("aifo-coder --help lists every setting and what it takes".to_owned())
+            }
+            Self::NoHome => Some("HOME=/home/you aifo-coder ...".to_owned()),
+            Self::NoState(..) => Some("AIFO_CODER_STATE_DIR=FOLDER, one that you may write".to_owned()),
             Self::Locked { .. } => Some("end that session, or work in a clone: git clone . ../other".to_owned()),
             Self::NoProfile { .. } => Some("cargo xtask apparmor, or AIFO_CODER_APPARMOR_PROFILE=none".to_owned()),
             Self::DockerMissing(_) => Some("install Docker, or run without isolation: --runtime local".to_owned()),
@@ -116,6 +121,9 @@ impl fmt::Display for Error {
             Self::Setting { origin, why } => write!(f, "{origin}: {why}"),
             Self::ConfigFile { file, why } => write!(f, "cannot obey `{}`: {why}", file.display()),
             Self::NoHome => f.write_str("HOME names no folder, and the agent's state must be kept somewhere"),
+            Self::NoState(folder, cause) => {
+                write!(f, "cannot keep the agent's state in `{}`: {cause}", folder.display())
+            }
             Self::Locked { workspace, holder } => {
                 write!(f, "`{}` already has an agent: {holder}", workspace.display())
             }

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn everything_that_must_be_escaped_is() {
-        let list = Json::texts(["a\"b\\", "\n\u{1b}\u{7f}", "ü"]);
+        let list = Json::List(["a\"b\\", "\n\u{1b}\u{7f}", "ü"].map(Json::text).to_vec());
         let json = Json::document(vec![("list", list), ("ok", Json::Bool(true)), ("none", Json::List(Vec::new()))]);
         assert_eq!(json.to_string(), r#"{"version":1,"list":["a\"b\\","\n\u001b\u007f","ü"],"ok":true,"none":[]}"#);
     }

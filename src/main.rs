@@ -19,6 +19,7 @@ mod image;
 mod inspect;
 mod json;
 mod launch;
+mod near;
 #[cfg(target_os = "linux")]
 mod proxy;
 mod report;

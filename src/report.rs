@@ -77,6 +77,11 @@ pub(crate) fn warn(text: impl Display) {
     line(format_args!("warning: {text}"));
 }
 
+/// Asks something; the answer is typed behind it.
+pub(crate) fn ask(text: impl Display) {
+    drop(io::stderr().write_all(format!("aifo-coder: {text}").as_bytes()));
+}
+
 /// Says why the run ends, and what to type.
 pub(crate) fn error(error: &Error) {
     line(format_args!("error: {error}"));

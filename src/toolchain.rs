@@ -1,6 +1,6 @@
 //! The kinds of sidecars: names, images, and what their tools find in the environment.
 
-use crate::error::Error;
+use crate::{error::Error, near::nearest};
 
 /// A kind of sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,9 +107,13 @@ impl Spec {
         if image == Some("") || version == Some("") {
             return Err(bad(format!("toolchain `{text}` has an empty part; write KIND[@VERSION][=IMAGE]")));
         }
-        let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-        let kind =
-            *Kind::parse(kind).ok_or_else(|| bad(format!("no toolchain kind `{kind}`; there are {}", known())))?;
+        let names = || KINDS.iter().map(|kind| kind.name);
+        let unknown = || {
+            let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+            let meant = nearest(kind, names()).map_or_else(all, |name| format!("did you mean `{name}`?"));
+            bad(format!("no toolchain kind `{kind}`; {meant}"))
+        };
+        let kind = *Kind::parse(kind).ok_or_else(unknown)?;
         Ok(Self { kind, version: version.map(str::to_owned), image: image.map(str::to_owned) })
     }
 

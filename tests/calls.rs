@@ -196,7 +196,7 @@ fn t30_defect_9_the_callers_variables_cross_and_its_secrets_do_not() {
             ("LATIN", b"\xfc"),
             ("LANG", b"C.UTF-8"),
             ("HOME", b"/sidecar"),
-            ("PATH", sidecar("PATH").unwrap().as_bytes()),
+            ("PATH", format!("{}:/sidecar/.local/bin", sidecar("PATH").unwrap()).as_bytes()),
             ("PWD", rig.workspace().as_os_str().as_bytes()),
         ] {
             assert_eq!(seen.get(name).map(Vec::as_slice), Some(value), "{name}");

@@ -198,9 +198,21 @@ fn a_local_dry_run_prints_commands_without_secrets_and_leaves_no_folder() {
     let programs: Vec<&str> = said.lines().map(|line| line.rsplit_once("/aifo-").unwrap().1).collect();
     assert_eq!(programs.len(), 3, "{ran}");
     assert!(
-        programs[0] == "coder proxy" && programs[1] == "coder execd" && programs[2].contains("bin -- bash"),
+        programs[0] == "coder proxy" && programs[1] == "coder execd" && programs[2].ends_with("bin --or sh -- bash"),
         "{ran}"
     );
     assert!(!said.split(|c: char| !c.is_ascii_hexdigit()).any(|word| word.len() >= 32), "{ran}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_last_call_of_a_session_is_on_record_too() {
+    let place = Place::new();
+    for _ in 0..5 {
+        let mut command =
+            place.launcher(&["-v", "--toolchain", "c-cpp", "--tool", "c-cpp:true", "run", "--", "true", "last"]);
+        let ran = Ran::of(&mut command);
+        assert!(ran.err().contains("c-cpp: true last in "), "{ran}");
+    }
     place.assert_nothing_left();
 }

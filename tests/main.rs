@@ -8,6 +8,7 @@
 mod answers;
 mod calls;
 mod clients;
+mod config;
 mod defects;
 mod docker;
 mod emulated;
@@ -29,3 +30,4 @@ mod sockets;
 mod streams;
 mod support;
 mod terminal;
+mod written;

@@ -105,7 +105,8 @@ fn defect_13_the_projects_own_python_and_compiler_come_first() {
     fs::write(rig.file(".venv/bin/python"), "#!/bin/sh\necho \"$VIRTUAL_ENV:$PATH\"\n").unwrap();
     let venv = rig.file(".venv");
     let expected = format!("{0}:{0}/bin:{1}", venv.display(), bin.display());
-    assert_eq!(Ran::of(&mut rig.shim("python")).expect(0), expected);
+    let seen = Ran::of(&mut rig.shim("python")).expect(0);
+    assert!(seen.starts_with(&expected), "{seen}");
 }
 
 #[test]

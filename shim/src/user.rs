@@ -21,5 +21,6 @@ pub fn name(home: &Path) -> io::Result<()> {
     if !has_list || is_known("/etc/passwd") || is_known(LIST) {
         return Ok(());
     }
-    fs::write(LIST, format!("coder:x:{uid}:{}::{}:/bin/bash\n", own.gid(), home.display()))
+    let written = fs::write(LIST, format!("coder:x:{uid}:{}::{}:/bin/bash\n", own.gid(), home.display()));
+    written.map_err(|error| io::Error::new(error.kind(), format!("cannot write `{LIST}`: {error}")))
 }

@@ -1,4 +1,5 @@
-//! Codex: starts `/bin/bash -lc` whatever `SHELL` says; told by an option not to ask for a login shell.
+//! Codex: starts the user's shell by the system's list of users, whatever `SHELL` says. An option tells it not to make each
+//! command a login; it still takes one snapshot of a login shell when it starts.
 
 use super::{Agent, Copied, Runtime};
 

@@ -199,6 +199,23 @@ mod tests {
         }
     }
 
+    /// What the agents that wrap nothing were recorded to start: their shells' command lines.
+    const RECORDED: &[(&str, [&str; 3])] = &[
+        ("aider", ["/bin/sh", "-c", "make && python3 -c 'print(1)'"]),
+        ("codex", ["/usr/bin/bash", "-c", "cc --version | head -1; command -v cc; pwd"]),
+        ("codex", ["/usr/bin/bash", "-c", "python3 -c 'import os;print(open(\"/proc/1/cmdline\").read())'"]),
+        ("letta", ["bash", "-c", "cc --version | head -1; command -v cc; pwd"]),
+        ("opencode", ["/opt/aifo/bin/aifo-bash", "-c", "cat /proc/1/cmdline >here; echo \"it's $(id -un)\" >name"]),
+        ("pi", ["/opt/aifo/bin/aifo-bash", "-c", "make"]),
+    ];
+
+    #[test]
+    fn what_is_not_wrapped_is_evaluated_as_it_was_recorded() {
+        for (agent, [_, _, command]) in RECORDED {
+            assert_eq!(normalize(agent, command), Normalized::evaluated(command), "{agent}");
+        }
+    }
+
     #[test]
     fn an_unknown_agent_passes_through_and_is_evaluated() {
         assert_eq!(normalize("unknown", "eval 'rm -rf /'"), Normalized::evaluated("eval 'rm -rf /'"));

@@ -1,4 +1,4 @@
-//! OpenCode: a native program behind a Node launcher; starts `bash -c` found through PATH.
+//! OpenCode: a native program behind a Node launcher; starts the shell that `SHELL` names.
 
 use super::{Agent, Copied, Runtime};
 

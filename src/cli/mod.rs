@@ -91,7 +91,7 @@ pub(crate) const FORMS: &[Form] = &[
         meaning: "check every byte of a bundle of images, then load it into docker",
     },
     Form { name: "normalize", words: "AGENT COMMAND", meaning: "print what of an agent's shell command is evaluated" },
-    Form { name: "completions", words: "SHELL", meaning: "print completions for bash, zsh or fish" },
+    Form { name: "completions", words: "bash|zsh|fish", meaning: "print completions for that shell" },
     Form { name: "man", words: "", meaning: "print the manual page" },
 ];
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use super::{Command, Invocation, Listing, Switches, near};
+use super::{Command, FORMS, Invocation, Listing, Switches, near};
 use crate::{
     agent, bundle,
     config::{Setting, table},
@@ -40,6 +40,13 @@ struct Reader {
     switches: Switches,
 }
 
+/// What is found where a word may stand.
+enum Word {
+    Plain(OsString),
+    /// An option that is a command of its own: help, version.
+    Command(Command),
+}
+
 /// An option without its value.
 enum Name {
     Short(char),
@@ -48,19 +55,10 @@ enum Name {
 
 impl Reader {
     fn read(&mut self) -> Result<Command, Error> {
-        loop {
-            let name = match self.words.next()? {
-                None => return Ok(Command::Help { long: false }),
-                Some(Arg::Value(word)) => {
-                    let word = word.string()?;
-                    return self.command(&word);
-                }
-                Some(Arg::Short(letter)) => Name::Short(letter),
-                Some(Arg::Long(name)) => Name::Long(name.to_owned()),
-            };
-            if let Some(command) = self.option(&name)? {
-                return Ok(command);
-            }
+        match self.next_word()? {
+            None => Ok(Command::Help { long: false }),
+            Some(Word::Plain(word)) => self.command(&word.string()?),
+            Some(Word::Command(command)) => Ok(command),
         }
     }
 
@@ -103,19 +101,21 @@ impl Reader {
             return Ok(Command::Agent { agent, args: self.words.raw_args()?.collect() });
         }
         match word {
-            "run" => {
-                let words = self.words_behind()?;
-                if words.is_empty() {
-                    return Err(Error::Usage("`run` needs a command: aifo-coder run -- CMD".to_owned()));
-                }
-                Ok(Command::Run { words })
-            }
+            "run" => self.with_words(|words| match words.as_slice() {
+                [] => Err(Error::Usage("`run` needs a command: aifo-coder run -- CMD".to_owned())),
+                _ => Ok(Command::Run { words }),
+            }),
             "toolchain" => {
                 let missing = "`toolchain` needs a kind: aifo-coder toolchain rust -- cargo --version";
-                let kind = self.words.value().map_err(|_missing| Error::Usage(missing.to_owned()))?;
-                Ok(Command::Toolchain { spec: Spec::parse(&kind.string()?)?, words: self.words_behind()? })
+                let kind = match self.next_word()? {
+                    None => return Err(Error::Usage(missing.to_owned())),
+                    Some(Word::Plain(kind)) => kind.string()?,
+                    Some(Word::Command(command)) => return Ok(command),
+                };
+                let spec = Spec::parse(&kind)?;
+                self.with_words(|words| Ok(Command::Toolchain { spec, words }))
             }
-            "bundle" => Ok(Command::Bundle(bundle::Order::parse(self.words_behind()?)?)),
+            "bundle" => self.with_words(|words| Ok(Command::Bundle(bundle::Order::parse(words)?))),
             "help" => Ok(Command::Help { long: true }),
             _ => self.plain_command(word),
         }
@@ -123,8 +123,16 @@ impl Reader {
 
     /// A command whose words are few and fixed.
     fn plain_command(&mut self, word: &str) -> Result<Command, Error> {
-        let words = self.words_behind()?.into_iter().map(|word| word.string());
-        let words = words.collect::<Result<Vec<_>, _>>()?;
+        if !FORMS.iter().any(|form| form.name == word) {
+            return Err(near::misused(word, &[]));
+        }
+        let mut words = Vec::new();
+        while let Some(found) = self.next_word()? {
+            match found {
+                Word::Plain(found) => words.push(found.string()?),
+                Word::Command(command) => return Ok(command),
+            }
+        }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let command = match (word, words.as_slice()) {
             ("ps", []) => Command::Listing(Listing::Ps),
@@ -149,22 +157,27 @@ impl Reader {
         Ok(command)
     }
 
-    /// Options may also follow these commands; the first plain word or `--` begins what is theirs.
-    fn words_behind(&mut self) -> Result<Vec<OsString>, Error> {
+    /// What stands behind a command that runs something: options may follow it, too, and the first plain word or `--`
+    /// begins what is to be run.
+    fn with_words(&mut self, make: impl FnOnce(Vec<OsString>) -> Result<Command, Error>) -> Result<Command, Error> {
+        match self.next_word()? {
+            None => make(Vec::new()),
+            Some(Word::Plain(first)) => make([first].into_iter().chain(self.words.raw_args()?).collect()),
+            Some(Word::Command(command)) => Ok(command),
+        }
+    }
+
+    /// The next word that is no option; options on the way are taken.
+    fn next_word(&mut self) -> Result<Option<Word>, Error> {
         loop {
-            if self.words.try_raw_args().is_some_and(|raw| raw.peek() == Some("--".as_ref())) {
-                return Ok(self.words.raw_args()?.skip(1).collect());
-            }
             let name = match self.words.next()? {
-                None => return Ok(Vec::new()),
-                Some(Arg::Value(first)) => {
-                    return Ok([first].into_iter().chain(self.words.raw_args()?).collect());
-                }
+                None => return Ok(None),
+                Some(Arg::Value(word)) => return Ok(Some(Word::Plain(word))),
                 Some(Arg::Short(letter)) => Name::Short(letter),
                 Some(Arg::Long(name)) => Name::Long(name.to_owned()),
             };
-            if self.option(&name)?.is_some() {
-                return Err(Error::Usage("ask for help before the command: aifo-coder --help".to_owned()));
+            if let Some(command) = self.option(&name)? {
+                return Ok(Some(Word::Command(command)));
             }
         }
     }

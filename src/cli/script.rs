@@ -113,7 +113,8 @@ fn fish() -> String {
 /// The manual page, in man(7)'s language.
 pub(crate) fn man_page() -> String {
     let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
-    let mut text = format!(".TH AIFO-CODER 1 \"\" \"aifo-coder {}\"\n", env!("CARGO_PKG_VERSION"));
+    // Names must not be hyphenated: people copy them.
+    let mut text = format!(".TH AIFO-CODER 1 \"\" \"aifo-coder {}\"\n.nh\n.ad l\n", env!("CARGO_PKG_VERSION"));
     text.push_str(&format!(".SH NAME\naifo\\-coder \\- {}\n", plain(PURPOSE)));
     text.push_str(".SH SYNOPSIS\n.B aifo\\-coder\n[OPTIONS] AGENT [ARGS]\n.br\n.B aifo\\-coder\n[OPTIONS] COMMAND\n");
     let mut section = |title: &str, entries: Vec<(String, String)>| {

@@ -57,8 +57,13 @@ fn a_command_to_run_begins_at_its_first_word() {
 fn options_may_follow_the_commands_that_list() {
     assert!(parse("ps --json").unwrap().switches.json);
     assert!(parse("--dry-run gc").unwrap().switches.dry_run);
-    assert!(parse("config show --origin").is_err(), "what follows a word is the command's");
-    assert!(parse("config --origin show").unwrap().switches.origin);
+    for line in ["config show --origin --json", "--origin --json config show", "config --origin show --json"] {
+        let switches = parse(line).unwrap().switches;
+        assert!(switches.origin && switches.json, "{line}");
+    }
+    assert!(matches!(parse("doctor claude --json").unwrap().command, Command::Doctor { agent: Some(_) }));
+    let Command::Normalize { command, .. } = parse("normalize pi -- -c").unwrap().command else { panic!() };
+    assert_eq!(command, "-c");
     let cache = parse("--no-toolchain-cache shell").unwrap().settings;
     assert_eq!((cache[0].0.key, cache[0].1.as_str()), ("toolchain.cache", "0"));
 }
@@ -69,6 +74,10 @@ fn help_comes_whatever_else_stands_there() {
     assert!(matches!(parse("-h nonsense").unwrap().command, Command::Help { long: false }));
     assert!(matches!(parse("-v --help").unwrap().command, Command::Help { long: true }));
     assert!(matches!(parse("-V").unwrap().command, Command::Version));
+    for line in ["ps --help", "run --help", "toolchain --help", "toolchain rust --help", "doctor claude --help"] {
+        assert!(matches!(parse(line).unwrap().command, Command::Help { long: true }), "{line}");
+    }
+    assert!(matches!(parse("claude --help").unwrap().command, Command::Agent { .. }), "the agent's own");
 }
 
 #[test]
@@ -76,6 +85,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (line, part) in [
         ("shel", "did you mean `shell`?"),
         ("calude", "did you mean `claude`?"),
+        ("claud --resume", "did you mean `claude`?"),
         ("toolchains", "did you mean `toolchain`?"),
         ("frobnicate", "see aifo-coder --help"),
         ("--toolchian rust shell", "did you mean `--toolchain`?"),
@@ -85,9 +95,10 @@ fn what_is_wrong_is_said_in_one_line() {
         ("run --", "needs a command"),
         ("toolchain", "needs a kind"),
         ("toolchain ruby", "no toolchain kind"),
+        ("toolchain pyton", "did you mean `python`?"),
         ("ps x", "`ps` takes no argument, got `x`"),
         ("config", "`config` takes show, got nothing"),
-        ("completions tcsh", "takes SHELL, got `tcsh`"),
+        ("completions tcsh", "takes bash|zsh|fish, got `tcsh`"),
         ("normalize claude", "takes AGENT COMMAND"),
         ("--dry-run=yes shell", "unexpected"),
     ] {

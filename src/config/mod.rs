@@ -7,7 +7,7 @@ mod file;
 mod sources;
 pub(crate) mod table;
 
-use std::{fmt, path::PathBuf};
+use std::{env, fmt, path::PathBuf};
 
 pub(crate) use self::{
     sources::Sources,
@@ -103,8 +103,13 @@ impl Config {
         self.list(key).last().map(String::as_str).filter(|text| !text.is_empty())
     }
 
+    /// Absolute: docker is told of it, and a relative one means the current folder's. `~/` is the user's HOME.
     pub(crate) fn path(&self, key: &str) -> Option<PathBuf> {
-        self.text(key).map(PathBuf::from)
+        let text = self.text(key)?;
+        let below_home =
+            text.strip_prefix("~/").and_then(|below| Some(PathBuf::from(env::var_os("HOME")?).join(below)));
+        let path = below_home.unwrap_or_else(|| PathBuf::from(text));
+        Some(std::path::absolute(&path).unwrap_or(path))
     }
 
     pub(crate) fn is_on(&self, key: &str) -> bool {

@@ -16,7 +16,7 @@ use super::{
     file::{self, Entry},
     table::{self, Kind, Setting},
 };
-use crate::error::Error;
+use crate::{error::Error, near::nearest};
 
 /// No configuration is longer.
 const MAX_FILE: u64 = 256 * 1024;
@@ -70,8 +70,7 @@ impl Sources {
         {
             for entry in read(path, is_project)? {
                 let Some(setting) = table::by_key(&entry.key) else {
-                    let why = format!("line {}: no setting `{}`", entry.line, entry.key);
-                    return Err(Error::ConfigFile { file: path.clone(), why });
+                    return Err(Error::ConfigFile { file: path.clone(), why: unknown(&entry) });
                 };
                 let (file, line) = (path.clone(), entry.line);
                 // An image in a toolchain's place is a program to run.
@@ -117,6 +116,13 @@ fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
     Some(config.join("aifo-coder/config"))
+}
+
+/// A key that nobody knows, and the one that was meant where that can be guessed.
+fn unknown(entry: &Entry) -> String {
+    let meant = nearest(&entry.key, table::SETTINGS.iter().map(|setting| setting.key));
+    let meant = meant.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    format!("line {}: no setting `{}`{meant}", entry.line, entry.key)
 }
 
 /// A file's entries; none when there is no file.

@@ -8,7 +8,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("aifo-config-{}-{name}", std::process::id()));
+        let path = env::temp_dir().join(format!("aifo-config-{}-{name}", std::process::id()));
         fs::create_dir_all(path.join("project/.aifo-coder")).unwrap();
         Self(path)
     }
@@ -138,4 +138,39 @@ fn t61_a_project_file_that_is_no_plain_file_is_refused() {
     folder.project("[ui]\n\u{0}\n");
     assert!(folder.resolve(&[], &[]).is_err());
     assert!(!Path::new("/nonexistent").exists());
+}
+
+/// `AIFO_GOLDEN=write` makes the table anew.
+#[test]
+fn the_readme_lists_every_setting() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let (head, rest) = readme.split_once("<!-- settings: begin -->\n").unwrap();
+    let (_, tail) = rest.split_once("<!-- settings: end -->\n").unwrap();
+    let mut table = "| setting | variable | option | meaning | default |\n|---|---|---|---|---|\n".to_owned();
+    for setting in SETTINGS {
+        let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+        let option = if setting.option.is_empty() { "" } else { &format!("--{}", setting.option) };
+        let values = match setting.kind {
+            Kind::Choice(choices) => format!(" ({})", choices.join(", ")),
+            Kind::Number { least, most } => format!(" ({least} to {most})"),
+            _ => String::new(),
+        };
+        // The release is another with every version.
+        let default = if setting.default == crate::RELEASE { "release-VERSION" } else { setting.default };
+        table.push_str(&format!(
+            "| {}{} | {} | {} | {}{values} | {} |\n",
+            code(setting.key),
+            if setting.widens { "" } else { " *" },
+            code(setting.variable),
+            code(option),
+            setting.meaning,
+            code(default)
+        ));
+    }
+    let expected = format!("{head}<!-- settings: begin -->\n{table}<!-- settings: end -->\n{tail}");
+    if env::var("AIFO_GOLDEN").is_ok_and(|wish| wish == "write") {
+        fs::write(&path, &expected).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
 }

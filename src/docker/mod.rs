@@ -105,8 +105,7 @@ impl Docker {
     /// # Errors
     /// As [`Docker::capture`]; [`Error::Platform`] when its containers are not Linux's.
     pub(crate) fn daemon(&self) -> Result<Daemon, Error> {
-        let format =
-            "{{.ServerVersion}}\n{{.OSType}}\n{{.Architecture}}\n{{.OperatingSystem}}\n{{json .SecurityOptions}}";
+        let format = "{{.ServerVersion}}|{{.OSType}}|{{.Architecture}}|{{.OperatingSystem}}|{{json .SecurityOptions}}";
         Daemon::parse(&self.capture(&["info", "--format", format])?)
     }
 
@@ -146,8 +145,8 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     fn parse(said: &str) -> Result<Self, Error> {
-        let mut lines = said.lines().map(str::to_owned);
-        let mut next = || lines.next().unwrap_or_default();
+        let mut fields = said.splitn(5, '|').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_default();
         let (version, os, arch, system, security) = (next(), next(), next(), next(), next());
         if os != "linux" {
             return Err(Error::Platform(format!("{os}/{arch}")));
@@ -176,7 +175,9 @@ pub(crate) fn classify(command: &str, stderr: &str) -> Error {
         };
         let said = stderr.lines().rfind(noise).unwrap_or("it said nothing").trim();
         let said = said.strip_prefix("docker: ").unwrap_or(said);
-        Error::Docker { command: command.to_owned(), said: said.to_owned() }
+        // A format may be several lines; a sentence is one.
+        let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        Error::Docker { command, said: said.to_owned() }
     }
 }
 

@@ -21,8 +21,9 @@ pub(crate) fn clear(switches: Switches, config: &Config) -> Result<(), Error> {
         docker.capture(&words).map(|names| names.lines().map(str::to_owned).collect::<Vec<_>>())
     };
     let ours = list(&["--filter", &format!("label={CACHE_LABEL}")])?;
-    let strangers =
-        list(&[])?.into_iter().filter(|name| !ours.contains(name) && CACHES.iter().any(|cache| cache.volume == name));
+    let strangers = list(&[])?
+        .into_iter()
+        .filter(|name| !ours.contains(name) && CACHES.iter().any(|cache| name.starts_with(cache.volume)));
     for name in strangers {
         report::warn(format_args!("volume `{name}` has our name but not our label; it is left alone"));
     }

@@ -38,11 +38,13 @@ impl Check {
     }
 }
 
-/// What an agent's container is asked. `$1` is the agent's program, then triples of kind, tool and argument follow.
+/// What an agent's container is asked. `$1` is the names of the agent's program, then triples of kind, tool and argument follow.
 /// Prints a line a question: what, way, code, words, separated by tabs.
 const PROBE: &str = r#"
 say() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$(printf '%s\n' "$4" | head -n 1)"; }
-[ -z "$1" ] || { said=$("$1" --version 2>&1 </dev/null); say program "$1" $? "$said"; }
+program=${1%% *}
+for name in $1; do if command -v "$name" >/dev/null 2>&1; then program=$name; break; fi; done
+[ -z "$program" ] || { said=$("$program" --version 2>&1 </dev/null); say program "$program" $? "$said"; }
 shift
 here=$(dirname "$(command -v env)")
 while [ $# -ge 3 ]; do
@@ -127,9 +129,9 @@ fn check_docker(
 /// A session in an agent's container that is asked what an agent would find there.
 pub(super) fn walk(agent: &'static dyn Agent, config: &Config) -> Vec<Check> {
     let kinds: Vec<Kind> = config.toolchains().unwrap_or_default().iter().map(|spec| spec.kind).collect();
-    let program = agent.binary_names().first().copied().unwrap_or_default();
+    let program = agent.binary_names().join(" ");
     let triples = kinds.iter().flat_map(|kind| [kind.name, kind.probe[0], kind.probe[1]]);
-    let words = ["sh", "-c", PROBE, "probe", program].into_iter().chain(triples).map(Into::into).collect();
+    let words = ["sh", "-c", PROBE, "probe", &program].into_iter().chain(triples).map(Into::into).collect();
     let task = Task::Command { name: agent.name().to_owned(), agent: Some(agent), words };
     match launch::capture(&task, config) {
         Ok(output) => read(agent, &output, &kinds, config.runtime()),

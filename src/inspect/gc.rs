@@ -82,6 +82,16 @@ fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
             found.push(Leftover { what: "volume", name: name.to_owned(), why: format!("session {session} has ended") });
         }
     }
+    let seeds = ["image", "ls", "aifo-coder-seed", "--format", "{{.Repository}}:{{.Tag}} {{.CreatedSince}}"];
+    found.extend(
+        list(&seeds)?.iter().filter_map(|line| line.split_once(' ')).filter(|(_, since)| !is_young(since)).map(
+            |(name, _)| Leftover {
+                what: "image",
+                name: name.to_owned(),
+                why: "its session has not come to its start".to_owned(),
+            },
+        ),
+    );
     // Without our own programs at hand nothing can be told old.
     let Ok(current) = read_programs(host_arch(), config) else {
         return Ok(found);
@@ -105,10 +115,20 @@ fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
 /// The sessions whose proxy runs, or was created a moment ago and is about to.
 fn living(containers: &[Container]) -> BTreeSet<String> {
     let lives = |container: &&Container| {
-        let young = container.state == "created" && container.since.contains("second");
-        container.role == "proxy" && (container.state == "running" || young)
+        let young = container.state == "created" && is_young(&container.since);
+        match container.role.as_str() {
+            "proxy" => container.state == "running" || young,
+            // Fills the caches' volumes before there is a proxy.
+            "seed" => young,
+            _ => false,
+        }
     };
     containers.iter().filter(lives).map(|container| container.session.clone()).collect()
+}
+
+/// Docker's words for less than a minute.
+fn is_young(since: &str) -> bool {
+    since.contains("second")
 }
 
 fn dead(container: &Container) -> Leftover {
@@ -135,7 +155,9 @@ mod tests {
             container("c", "proxy", "created", "Less than a second ago"),
             container("d", "proxy", "created", "3 hours ago"),
             container("e", "proxy", "exited", "1 second ago"),
+            container("f", "seed", "created", "2 seconds ago"),
+            container("g", "seed", "created", "2 minutes ago"),
         ];
-        assert_eq!(living(&all).into_iter().collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(living(&all).into_iter().collect::<Vec<_>>(), ["a", "c", "f"]);
     }
 }

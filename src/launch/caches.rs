@@ -2,7 +2,9 @@
 //!
 //! Docker makes a volume as root's, and a sidecar is never root. So a missing volume is filled, when it is made, from an
 //! image that holds nothing but its empty folders with the right owner: nothing has to run, and nobody needs to be root.
-//! A project's `node_modules` is never among them; it stays in the project.
+//!
+//! Each user has caches of their own: what one user's tools left there must not be what another's run, nor be closed to
+//! them. A project's `node_modules` is never among them; it stays in the project.
 
 use aifo_shim::tar::Tar;
 
@@ -15,7 +17,7 @@ use crate::{
 /// The label of every cache volume.
 pub(crate) const LABEL: &str = "aifo.cache";
 
-/// A cache: its volume, and where sidecars of its kind have it.
+/// A cache: its volume, and where sidecars of its kind have it. The user's number follows the volume's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cache {
     pub(crate) kind: &'static str,
@@ -47,9 +49,14 @@ pub(crate) fn of(kind: Kind) -> impl Iterator<Item = &'static Cache> {
 }
 
 impl Cache {
-    pub(crate) fn mount(&self) -> Volume {
+    /// `user` as `UID:GID`.
+    fn name(&self, user: &str) -> String {
+        format!("{}-{}", self.volume, user.split(':').next().unwrap_or_default())
+    }
+
+    pub(crate) fn mount(&self, user: &str) -> Volume {
         let label = Some((LABEL.to_owned(), self.kind.to_owned()));
-        Volume { name: Some(self.volume.to_owned()), target: self.target, read_only: false, label }
+        Volume { name: Some(self.name(user)), target: self.target, read_only: false, label }
     }
 }
 
@@ -63,24 +70,28 @@ pub(crate) fn provide(docker: &Docker, wanted: &[&Cache], user: &str, session: &
     }
     let there = docker.capture(&["volume", "ls", "--filter", &format!("label={LABEL}"), "--format", "{{.Name}}"])?;
     let missing: Vec<&Cache> =
-        wanted.iter().copied().filter(|cache| !there.lines().any(|name| name == cache.volume)).collect();
+        wanted.iter().copied().filter(|cache| !there.lines().any(|name| name == cache.name(user))).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let seed = format!("aifo-coder-seed:{session}");
     let import = ["import", "-", &seed].map(str::to_owned);
     docker.feed(&import, &seed_archive(&missing, user))?;
-    let made = fill(docker, &missing, &seed);
+    let made = fill(docker, &missing, user, &seed, session);
     // The image has served; a volume that could not be made is the error to tell.
     let removed = docker.capture(&["image", "rm", &seed]);
     made.and(removed.map(drop))
 }
 
-/// A container that is created but never started: that is when docker fills a volume.
-fn fill(docker: &Docker, missing: &[&Cache], seed: &str) -> Result<(), Error> {
+/// A container that is created but never started: that is when docker fills a volume. It carries the session's label, so
+/// that `gc` finds it should this process die in between.
+fn fill(docker: &Docker, missing: &[&Cache], user: &str, seed: &str, session: &str) -> Result<(), Error> {
     let mut create = vec!["create".to_owned()];
+    for label in [format!("aifo.session={session}"), "aifo.role=seed".to_owned()] {
+        create.extend(["--label".to_owned(), label]);
+    }
     for cache in missing {
-        let volume = Volume { target: "", ..cache.mount() };
+        let volume = Volume { target: "", ..cache.mount(user) };
         create.extend(["--mount".to_owned(), volume.argument_at(&format!("/{}", cache.volume))]);
     }
     create.extend([seed.to_owned(), "none".to_owned()]);

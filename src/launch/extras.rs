@@ -58,9 +58,11 @@ pub(crate) fn variables(config: &Config) -> Result<Vec<Env>, Error> {
         variables.retain(|other| other.name() != variable.name());
         variables.push(variable);
     };
-    let named = env::vars().filter_map(|(name, value)| Some((name.strip_prefix("AIFO_ENV_")?.to_owned(), value)));
-    for (name, value) in named.filter(|(name, _)| check_name(name).is_ok()) {
-        put(variable(name, value));
+    for (whole, value) in env::vars_os() {
+        // What is no text cannot be one of ours.
+        let (Ok(whole), Ok(value)) = (whole.into_string(), value.into_string()) else { continue };
+        let Some(name) = whole.strip_prefix("AIFO_ENV_") else { continue };
+        put(variable(checked(name).map_err(|error| Error::Usage(format!("{whole}: {error}")))?, value));
     }
     for path in config.list("session.env-file") {
         let path = PathBuf::from(path);

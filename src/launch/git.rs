@@ -31,6 +31,9 @@ impl Identity {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env_remove("GIT_DIR")
             .env_remove("GIT_WORK_TREE")
+            // Settings of the caller's for one command, which git counts and would miss some of.
+            .env_remove("GIT_CONFIG_COUNT")
+            .env_remove("GIT_CONFIG_PARAMETERS")
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .output();

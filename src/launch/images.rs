@@ -48,7 +48,7 @@ pub(crate) fn provide(
     Ok(())
 }
 
-/// Pulls; where the registry refuses and somebody is there to ask, after one login once more.
+/// Pulls; where the registry refuses and somebody is there to be asked, after one login once more.
 fn pull(docker: &Docker, image: &Image, config: &Config, wishes: Wishes) -> Result<(), Error> {
     let said = match try_pull(docker, &image.reference)? {
         None => return Ok(()),
@@ -59,7 +59,9 @@ fn pull(docker: &Docker, image: &Image, config: &Config, wishes: Wishes) -> Resu
     if !is_denied(&said) || !can_ask {
         return Err(refused());
     }
-    report::say(format_args!("{} wants a login", image.registry().unwrap_or("the registry")));
+    if !wishes.yes && !is_agreed(image.registry()) {
+        return Err(refused());
+    }
     let login = docker.command().arg("login").args(image.registry()).stdout(io::stderr()).status();
     match login {
         Ok(status) if status.success() => {}
@@ -69,6 +71,15 @@ fn pull(docker: &Docker, image: &Image, config: &Config, wishes: Wishes) -> Resu
         None => Ok(()),
         Some(said) => Err(Error::Pull { image: image.reference.clone(), said }),
     }
+}
+
+/// Whether the user wants to log in now. The question goes where talk goes, and is never held back by `-q`.
+fn is_agreed(registry: Option<&str>) -> bool {
+    let registry = registry.unwrap_or("the registry");
+    let mut answer = String::new();
+    report::ask(format_args!("{registry} wants a login; log in now? [Y/n] "));
+    io::stdin().read_line(&mut answer).is_ok_and(|count| count > 0)
+        && matches!(answer.trim().to_ascii_lowercase().as_str(), "" | "y" | "yes")
 }
 
 /// Docker's own progress is talk, so it goes where talk goes. Gives its last words where it failed.

@@ -69,11 +69,11 @@ impl Inside {
     /// Makes the state's folder, only now that the agent is run.
     ///
     /// # Errors
-    /// [`Error::Write`].
+    /// [`Error::NoState`].
     pub(crate) fn provide(&self) -> Result<(), Error> {
         let Some(state) = &self.state else { return Ok(()) };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
-        made.map_err(|cause| Error::Write(state.clone(), cause))
+        made.map_err(|cause| Error::NoState(state.clone(), cause))
     }
 
     fn shell(&mut self, agent: &dyn Agent) {
@@ -107,9 +107,11 @@ impl Inside {
     /// By name, never in argv: what the agent may see of the caller's environment, and what stands in for it.
     fn credentials(&mut self, agent: &dyn Agent) {
         for name in agent.credentials() {
-            if env::var_os(name).is_some() {
+            let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+            if is_set(name) {
                 self.env.push(Env::Inherited((*name).to_owned()));
-            } else if let Some(value) = stand_in(name).and_then(|stand_in| env::var(stand_in).ok()) {
+            } else if let Some(value) = stand_in(name).filter(|name| is_set(name)).and_then(|name| env::var(name).ok())
+            {
                 self.env.push(Env::Secret((*name).to_owned(), value));
             }
         }
@@ -118,7 +120,10 @@ impl Inside {
     fn identity(&mut self, git: &GitIdentity, config: &Config) {
         let own = git.variables(config.text("agent.git-sign"));
         self.env.extend(own.into_iter().map(|(name, value)| {
-            if env::var_os(&name).is_some() { Env::Inherited(name) } else { Env::Secret(name, value) }
+            // Who the author is may be said for this one run. The settings are ours as a whole: they are counted, and a
+            // count of the caller's would promise more than there are.
+            let is_said = !name.starts_with("GIT_CONFIG_") && env::var_os(&name).is_some();
+            if is_said { Env::Inherited(name) } else { Env::Secret(name, value) }
         }));
         let Some(gnupg) = git.signs(config.text("agent.git-sign")).then(gnupg_home).flatten() else { return };
         self.mounts.push(read_only(gnupg, GNUPG.to_owned()));
@@ -176,7 +181,12 @@ impl Inside {
 fn stand_in(name: &str) -> Option<&'static str> {
     match name {
         "OPENAI_API_KEY" | "AZURE_OPENAI_API_KEY" | "AZURE_API_KEY" => Some("AIFO_API_KEY"),
-        "OPENAI_BASE_URL" | "OPENAI_API_BASE" | "AZURE_OPENAI_ENDPOINT" | "AZURE_API_BASE" => Some("AIFO_API_BASE"),
+        "OPENAI_BASE_URL"
+        | "OPENAI_API_BASE"
+        | "OPENAI_API_ENDPOINT"
+        | "AZURE_OPENAI_ENDPOINT"
+        | "AZURE_OPENAI_API_ENDPOINT"
+        | "AZURE_API_BASE" => Some("AIFO_API_BASE"),
         "OPENAI_API_VERSION" | "AZURE_OPENAI_API_VERSION" | "AZURE_API_VERSION" => Some("AIFO_API_VERSION"),
         _ => None,
     }

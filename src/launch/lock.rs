@@ -53,8 +53,11 @@ impl Lock {
 
 /// The user's runtime folder; where there is none, one in the temporary folder that nobody else can have made.
 fn folder() -> Result<PathBuf, Error> {
-    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     let uid = rustix::process::getuid().as_raw();
+    // Where the variable is missing, as under cron and sudo, the folder is often there: all launchers must look in one.
+    let usual = || PathBuf::from(format!("/run/user/{uid}"));
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map_or_else(usual, PathBuf::from);
+    let runtime = Some(runtime).filter(|path| path.is_dir());
     let folder =
         runtime.map_or_else(|| env::temp_dir().join(format!("aifo-coder-{uid}")), |path| path.join("aifo-coder"));
     let failed = |cause| Error::Write(folder.clone(), cause);

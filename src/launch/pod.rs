@@ -194,7 +194,7 @@ impl Planner<'_> {
     fn equip(&self, run: &mut RunSpec, kind: Kind) {
         run.env.extend(kind.env.iter().map(|(name, value)| plain(name, value)));
         if self.config.is_on("toolchain.cache") {
-            run.volumes.extend(caches::of(kind).map(caches::Cache::mount));
+            run.volumes.extend(caches::of(kind).map(|cache| cache.mount(&self.request.user)));
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) fn run<T>(parts: Parts, wait: impl FnOnce(Child) -> io::Result<T>) ->
     let mut proxy = Member::start("proxy", proxy, &settings.encode())?;
     let ending = Arc::new(AtomicBool::new(false));
     let notices = proxy.child.stdout.take().map(|out| listen(out, Arc::clone(&ending)));
-    let ready = notices.and_then(|notices| notices.recv_timeout(PROXY_PATIENCE).ok());
+    let ready = notices.as_ref().and_then(|notices| notices.recv_timeout(PROXY_PATIENCE).ok());
     let Some(Notice::Ready { tcp }) = ready else {
         let said = proxy.finish(Instant::now() + Duration::from_secs(1)).err().unwrap_or_default();
         return Err(Error::ProxyDown { said });
@@ -111,7 +111,10 @@ pub(crate) fn run<T>(parts: Parts, wait: impl FnOnce(Child) -> io::Result<T>) ->
     let deadline = Instant::now() + END_PATIENCE;
     sidecars.into_iter().for_each(|sidecar| sidecar.finish(deadline));
     // Whether it was there until now shows only here: when a proxy dies, the agent often ends before its docker client.
-    proxy.finish(deadline).map(|()| ended).map_err(|said| Error::ProxyDown { said })
+    let ended = proxy.finish(deadline).map(|()| ended).map_err(|said| Error::ProxyDown { said });
+    // The listener has only one notice to give; after it, this ends when all that the proxy said was told.
+    drop(notices.map(|notices| notices.recv_timeout(deadline.saturating_duration_since(Instant::now()))));
+    ended
 }
 
 /// A child process that is told its settings on standard input, which then stays open as its lifeline.
@@ -209,18 +212,20 @@ fn watch(
     Watched { kind: name, lifeline, watcher }
 }
 
-/// Reads the proxy's notices; the first one goes to whoever waits for it, the others are told with `-v`.
+/// Reads the proxy's notices; the first one goes to whoever waits for it, the others are told with `-v`. What the end of
+/// a session takes down is not worth a word.
 fn listen(out: impl Read + Send + 'static, ending: Arc<AtomicBool>) -> Receiver<Notice> {
     let (first, waiting) = mpsc::channel();
     thread::spawn(move || {
-        let mut first = Some(first);
+        let mut is_first = true;
         for line in BufReader::new(out).split(b'\n').map_while(Result::ok) {
             let Some(notice) = Notice::decode(&line) else { continue };
-            match first.take() {
-                Some(first) => drop(first.send(notice)),
-                None if ending.load(Ordering::SeqCst) => {}
-                None => tell(&notice),
+            match notice {
+                _ if is_first => drop(first.send(notice)),
+                Notice::Gone { .. } if ending.load(Ordering::SeqCst) => {}
+                _ => tell(&notice),
             }
+            is_first = false;
         }
     });
     waiting

@@ -1,7 +1,7 @@
-//! One client's connection, from its first byte to its answer.
+//! One client's connection: bytes in and out, under the clock.
 //!
-//! Read as a recipe in [`serve`]: head, admission, body, then what was asked for. A client gets a bounded time for its
-//! head and for its body; a running tool is never under a clock of this kind.
+//! A client gets a bounded time for its head and for its body; a running tool is never under a clock of this kind. What
+//! is asked for, and by whom, is nobody's business here.
 
 use std::{
     io::{self, Read},
@@ -14,9 +14,7 @@ use aifo_shim::{
     sys::{self, Want},
     wire::{
         body::BodyReader,
-        form::{self, FormError},
-        head::{Collector, Framing, RequestHead},
-        signal,
+        head::{Collector, RequestHead},
     },
 };
 use rustix::{
@@ -24,12 +22,7 @@ use rustix::{
     net::{RecvFlags, SendFlags, Shutdown},
 };
 
-use super::{
-    State,
-    admit::{Target, Transport, admit},
-    exec, ready,
-    refusal::Refusal,
-};
+use super::{admit::Transport, ready, refusal::Refusal};
 use crate::channel;
 
 /// For a whole head.
@@ -50,67 +43,11 @@ pub(super) struct Conn {
     descriptors: Option<Vec<OwnedFd>>,
 }
 
-/// Serves a connection to its end.
-pub(super) fn serve(socket: Socket, state: &State) {
-    let mut conn = Conn { socket, ahead: Vec::new(), descriptors: None };
-    match converse(&mut conn, state) {
-        Ok(()) | Err(Refusal::Vanished) => {}
-        Err(refusal) => conn.refuse(&refusal),
-    }
-}
-
-fn converse(conn: &mut Conn, state: &State) -> Result<(), Refusal> {
-    let head = conn.receive_head()?;
-    let admitted = admit(&head, &state.settings.token, conn.transport())?;
-    let body = BodyReader::new(head.framing)?;
-    if admitted.expects_continue && head.framing != Framing::Absent {
-        conn.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
-    }
-    match admitted.target {
-        Target::Exec => exec::serve(conn, body, admitted.proto, state),
-        Target::Signal => pass_signal(conn, body, state),
-        Target::Session => hold(conn),
-    }
-}
-
-/// Passes a signal to a running call.
-fn pass_signal(conn: &mut Conn, body: BodyReader, state: &State) -> Result<(), Refusal> {
-    let mut form = Vec::new();
-    conn.receive_body(body, |bytes| {
-        form.extend_from_slice(bytes);
-        if form.len() > 4096 { Err(Refusal::BodyTooLarge) } else { Ok(()) }
-    })?;
-    let bad = |error: FormError| Refusal::BadRequest(error.to_string());
-    let (mut id, mut name) = (None, None);
-    for pair in form::decode(&form).map_err(bad)? {
-        let value = String::from_utf8_lossy(&pair.value).into_owned();
-        match pair.key.as_slice() {
-            b"exec_id" => id = Some(value),
-            b"signal" => name = Some(value),
-            _ => {}
-        }
-    }
-    let id = id.filter(|id| !id.is_empty()).ok_or_else(|| Refusal::BadRequest("no exec_id".to_owned()))?;
-    let number = signal::number(name.as_deref().unwrap_or("TERM"))
-        .ok_or_else(|| Refusal::BadRequest("unknown signal".to_owned()))?;
-    let call = state.calls().get(&id).cloned().ok_or(Refusal::NotFound("no such call is running"))?;
-    let none: [OwnedFd; 0] = [];
-    // A call that ends at this moment needs no signal any more.
-    drop(channel::send(&call, &channel::signal_record(number), &none));
-    conn.send_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-}
-
-/// Answers, and lets the answer last until the client or the session ends.
-fn hold(conn: &mut Conn) -> Result<(), Refusal> {
-    conn.send_all(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\
-          Connection: close\r\n\r\n",
-    )?;
-    ready::poll([Some(conn.hangup())], None)?;
-    Ok(())
-}
-
 impl Conn {
+    pub(super) fn new(socket: Socket) -> Self {
+        Self { socket, ahead: Vec::new(), descriptors: None }
+    }
+
     pub(super) fn transport(&self) -> Transport {
         match self.socket {
             Socket::Unix(_) => Transport::Unix,
@@ -123,7 +60,7 @@ impl Conn {
         self.descriptors.take().unwrap_or_default()
     }
 
-    fn receive_head(&mut self) -> Result<RequestHead, Refusal> {
+    pub(super) fn receive_head(&mut self) -> Result<RequestHead, Refusal> {
         let deadline = Instant::now() + HEAD_PATIENCE;
         let mut collector = Collector::head();
         loop {
@@ -237,7 +174,7 @@ impl Conn {
 
     /// Sends a refusal. Closing with unread input would reset the connection and take the answer with it, so what the
     /// client still sends is read away for a moment.
-    fn refuse(&mut self, refusal: &Refusal) {
+    pub(super) fn refuse(&mut self, refusal: &Refusal) {
         if self.send_all(&refusal.answer()).is_err() || rustix::net::shutdown(&self.socket, Shutdown::Write).is_err() {
             return;
         }

@@ -1,8 +1,7 @@
 //! A call: check it, find its sidecar, start it, stay with it, tell how it ended.
 
 use std::{
-    fs::File,
-    io::{self, Read},
+    io,
     os::fd::OwnedFd,
     sync::Arc,
     time::{Duration, Instant},
@@ -19,12 +18,13 @@ use super::{
     State,
     conn::Conn,
     fleet::Sidecar,
+    name,
     output::Output,
     ready,
     refusal::Refusal,
     route,
     slots::{Slot, Slots},
-    watch::{self, Ended},
+    watch::{self, Ended, Running},
 };
 use crate::{
     channel::{self, Report, StartFailure},
@@ -35,14 +35,6 @@ use crate::{
 const SMALL_BODY: u64 = 64 * 1024;
 /// Between handing a call to a sidecar and hearing that its tool has started.
 const START_PATIENCE: Duration = Duration::from_secs(60);
-
-/// A tool that runs.
-#[derive(Debug)]
-pub(super) struct Running {
-    pub(super) exec_id: String,
-    pub(super) kind: String,
-    pub(super) call: Arc<OwnedFd>,
-}
 
 /// Serves one call.
 pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
@@ -66,7 +58,7 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
     let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
         Started::Running { kind, call, first } => {
-            (Running { exec_id: random_name()?, kind, call: Arc::new(call) }, first)
+            (Running { exec_id: name::unguessable()?, kind, call: Arc::new(call) }, first)
         }
         Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
@@ -76,17 +68,18 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
     state.calls().remove(&running.exec_id);
-    let Ended { outcome, usage, answered } = ended;
+    let Ended { outcome, usage, timed_out, unsent } = ended;
+    // On record before the client hears of the end: the session may end with it.
     state.notices.tell(Notice::Call(CallRecord {
         code: outcome.code,
         signal: outcome.signal,
-        reason: outcome.reason,
+        reason: outcome.reason.clone(),
         wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
         cpu_us: usage.cpu_us,
         peak_kib: usage.peak_kib,
         ..record
     }));
-    answered
+    output.finish(conn, unsent?, &outcome, timed_out)
 }
 
 /// Waits for a place. A client that goes away meanwhile is not run.
@@ -195,13 +188,6 @@ fn not_started(tool: &str, cwd: &[u8], kind: &str, failure: StartFailure) -> Res
         }
         StartFailure::NotFound => Err(Refusal::NotAvailable { tool: tool.to_owned(), reason: String::new() }),
     }
-}
-
-/// 128 random bits: knowing one call's id says nothing about another's.
-pub(super) fn random_name() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What is known of a call when it starts.

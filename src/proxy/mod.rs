@@ -11,11 +11,13 @@ mod conn;
 mod exec;
 mod fleet;
 mod listen;
+mod name;
 mod notices;
 mod output;
 mod ready;
 mod refusal;
 mod route;
+mod serve;
 mod slots;
 mod watch;
 
@@ -159,9 +161,9 @@ fn listen_and_serve(settings: ProxySettings) -> io::Result<Arc<State>> {
     });
     let shared = Arc::clone(&state);
     let from_user = move |socket: Socket| {
-        let Socket::Unix(stream) = &socket else { return conn::serve(socket, &shared) };
+        let Socket::Unix(stream) = &socket else { return serve::request(socket, &shared) };
         if listen::is_user(stream, shared.settings.uid) {
-            conn::serve(socket, &shared);
+            serve::request(socket, &shared);
         }
     };
     let serve_tcp = from_user.clone();

@@ -15,7 +15,7 @@ use rustix::{fs::OFlags, pipe::PipeFlags};
 
 use super::{
     conn::Conn,
-    exec::random_name,
+    name,
     refusal::{Refusal, plain_head, stream_head},
 };
 
@@ -138,7 +138,7 @@ fn nothing() -> io::Result<OwnedFd> {
 
 /// A file without a name: nobody else can open it, and it is gone with its last descriptor. The tool appends.
 fn spool_file() -> io::Result<File> {
-    let path = std::env::temp_dir().join(format!(".aifo-{}", random_name()?));
+    let path = std::env::temp_dir().join(format!(".aifo-{}", name::unguessable()?));
     let file = File::options().read(true).append(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)

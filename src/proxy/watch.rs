@@ -6,13 +6,21 @@
 //! tool ends ────────────────────────────────────────────────────▲
 //! ```
 
-use std::{io, os::fd::OwnedFd, time::Instant};
+use std::{io, os::fd::OwnedFd, sync::Arc, time::Instant};
 
 use aifo_shim::wire::exit::{FAILED, Outcome, TIMEOUT};
 use rustix::event::{PollFd, PollFlags};
 
-use super::{conn::Conn, exec::Running, output::Output, ready, refusal::Refusal, slots::Slot};
+use super::{conn::Conn, output::Output, ready, refusal::Refusal, slots::Slot};
 use crate::channel::{self, CANCEL, Report, Usage};
+
+/// A tool that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) exec_id: String,
+    pub(super) kind: String,
+    pub(super) call: Arc<OwnedFd>,
+}
 
 /// When a tool has run long enough, and how long that was.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +34,9 @@ pub(super) struct Limit {
 pub(super) struct Ended {
     pub(super) outcome: Outcome,
     pub(super) usage: Usage,
-    /// Whether the client got its answer.
-    pub(super) answered: Result<(), Refusal>,
+    pub(super) timed_out: bool,
+    /// What of the answer the client has not got yet, or why there is nobody to answer.
+    pub(super) unsent: Result<Vec<u8>, Refusal>,
 }
 
 struct Watch<'a> {
@@ -76,12 +85,12 @@ pub(super) fn to_the_end(
     if let (true, Some(limit)) = (watch.timed_out, limit) {
         outcome = Outcome::said(TIMEOUT, format!("stopped after its limit of {} s", limit.secs));
     }
-    let answered = match trouble {
+    let unsent = match trouble {
         Some(error) => Err(Refusal::Internal(error)),
         None if watch.client_gone => Err(Refusal::Vanished),
-        None => watch.output.finish(conn, watch.unsent, &outcome, watch.timed_out),
+        None => Ok(watch.unsent),
     };
-    Ended { outcome, usage, answered }
+    Ended { outcome, usage, timed_out: watch.timed_out, unsent }
 }
 
 impl Watch<'_> {

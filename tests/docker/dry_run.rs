@@ -101,7 +101,9 @@ fn docker_inspect_shows_what_was_promised() {
         let mut mounts: Vec<&str> = mounts.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         mounts.sort_unstable();
         let bind = format!("bind /workspace true {}", workspace.display());
-        assert_eq!(mounts, [&bind, "volume /opt/aifo/bin false", "volume /run/aifo true", "volume /tmp true"]);
+        let cache: &[&str] = if part == "python" { &["volume /home/coder/.cache true"] } else { &[] };
+        let common = ["volume /opt/aifo/bin false", "volume /run/aifo true", "volume /tmp true"];
+        assert_eq!(mounts, [&[bind.as_str()], cache, &common].concat());
         let proxy = docker(&["inspect", "--format", "{{.Id}}", &session.name("proxy")]).expect(0);
         assert_eq!(session.inspect(part, "{{.HostConfig.NetworkMode}}"), format!("container:{proxy}"));
     }

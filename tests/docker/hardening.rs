@@ -118,3 +118,21 @@ fn a_server_that_a_tool_starts_answers_on_the_agents_localhost() {
     assert_eq!(addresses.expect(0), "", "the network is the proxy's");
     session.finish().expect(0);
 }
+
+#[test]
+#[ignore = "needs docker"]
+fn an_apparmor_profile_is_dropped_only_when_that_is_asked_for() {
+    let place = Place::new();
+    for (wish, dropped) in [(None, false), (Some("none"), true), (Some("auto"), false)] {
+        let launcher = place.launcher(&["--toolchain", "c-cpp", "run", "--", "sh"]);
+        let launcher =
+            wish.into_iter().fold(launcher, |launcher, wish| launcher.env("AIFO_CODER_APPARMOR_PROFILE", wish));
+        let mut session = launcher.start_shell();
+        session.expect(0, "make --version");
+        for part in ["proxy", "c-cpp", "agent"] {
+            let options = session.inspect(part, "{{.HostConfig.SecurityOpt}}");
+            assert_eq!(options.contains("apparmor=unconfined"), dropped, "{part} with {wish:?}: {options}");
+        }
+        session.finish().expect(0);
+    }
+}

@@ -76,7 +76,7 @@ fn a_sidecar_image_may_hold_one_static_program_and_no_shell() {
     // A shell is what it lacks, and so it says.
     let ran = place.launcher(&["toolchain", &spec]).run();
     ran.expect(127);
-    assert!(ran.err().contains("cannot run `sh`"), "{ran}");
+    assert!(ran.err().contains("cannot run `bash`"), "{ran}");
 }
 
 #[test]

@@ -43,9 +43,9 @@ fn promise_7_docker_missing_not_running_and_denied_are_three_sentences() {
 fn a_docker_that_fails_is_quoted() {
     let place = Place::new();
     let (said, _) = place.launcher(&["run", "--", "true"]).env("AIFO_CODER_DOCKER", "/bin/false").refused();
-    assert!(said.starts_with("`docker version --format") && said.ends_with("failed: it said nothing"), "{said}");
+    assert!(said.starts_with("`docker info --format") && said.ends_with("failed: it said nothing"), "{said}");
     let (said, _) = place.launcher(&["run", "--", "true"]).env("AIFO_CODER_DOCKER", "/bin/cat").refused();
-    assert!(said.starts_with("`docker version --format"), "{said}");
+    assert!(said.starts_with("`docker info --format"), "{said}");
 }
 
 #[test]

@@ -178,7 +178,10 @@ fn a_companys_certificates_are_trusted_by_tools_when_given_and_only_then() {
     place.launcher(&["toolchain", "python", "--", "sh", "-c", MAKE_CERTIFICATES]).run().expect(0);
     let ca = place.workspace().join("ca.pem");
     for is_given in [true, false] {
-        let mut launcher = place.launcher(&["--toolchain", "python", "--toolchain", "node", "run", "--", "/bin/bash"]);
+        // A cache would answer for the server.
+        let mut launcher = place
+            .launcher(&["--toolchain", "python", "--toolchain", "node", "run", "--", "/bin/bash"])
+            .env("AIFO_TOOLCHAIN_CACHE", "0");
         if is_given {
             launcher = launcher.env("AIFO_CODER_CA", &ca);
         }

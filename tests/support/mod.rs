@@ -5,6 +5,7 @@ pub(crate) mod docker;
 mod fake;
 pub(crate) mod process;
 mod ran;
+pub(crate) mod registry;
 mod rig;
 mod terminal;
 

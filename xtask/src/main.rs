@@ -40,7 +40,10 @@ Tasks:
 ";
 
 fn main() -> ExitCode {
-    let mut args = env::args_os().skip(1);
+    let mut args = env::args_os();
+    if args.next().is_some_and(|own| own.to_string_lossy().ends_with(bench::CLOCK)) {
+        return bench::clock(&args.collect::<Vec<_>>());
+    }
     let task = args.next().unwrap_or_default();
     let rest: Vec<OsString> = args.collect();
     let done = match task.to_str() {

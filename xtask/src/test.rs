@@ -11,7 +11,7 @@ use std::{
 use crate::{
     build::{self, Arch},
     cmd::{self, Failure},
-    images, report,
+    images, report, root,
 };
 
 pub(crate) const HELP: &str = "\
@@ -40,22 +40,25 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         return Err(Failure::new("--docker was asked for, but no Docker Engine answers").hint("aifo-coder doctor"));
     }
     if docker {
+        // What sessions need, and the agents as their registries have them.
         images::main(Vec::new())?;
+        images::main(["agents", "--flavor", "slim"].map(OsString::from).into())?;
     }
-    let emulator = emulator(plan.docker)?;
-    if emulator {
+    let absent = absent(plan.docker)?;
+    if !absent.iter().any(|need| need.program == EMULATOR) {
         build::build(Arch::Arm64)?;
     }
     let filter = plan.filter.as_deref();
     run_tests(&["--workspace", "--lib", "--bins"], filter, &[])?;
+    run_tests(&["--package", "aifo-provider", "--test", "program"], filter, &[])?;
     let mut skipped = Vec::new();
     if !docker {
         report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");
         skipped.push("docker::");
     }
-    if !emulator {
-        report::say("tests that need qemu-aarch64-static are skipped: it is not installed");
-        skipped.push("emulated::");
+    for Need { tests, program, .. } in absent {
+        report::say(format_args!("tests that need {program} are skipped: it is not installed"));
+        skipped.push(tests);
     }
     run_tests(&["--package", "aifo-coder", "--test", "it"], filter, &skipped)
 }
@@ -78,19 +81,50 @@ fn parse(args: &[OsString]) -> Result<Option<Plan>, Failure> {
 
 /// Ignored tests are those that need something; the modules of what is missing are left out by name.
 fn run_tests(what: &[&str], filter: Option<&str>, skipped: &[&str]) -> Result<(), Failure> {
-    let mut cargo = cmd::cargo();
-    cargo.args(["test", "--quiet"]).args(what).arg("--").args(filter);
-    cargo.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
-    cmd::run(&mut cargo)
+    let mut command = with_default_signals(cmd::cargo());
+    command.args(["test", "--quiet"]).args(what).arg("--").args(filter);
+    command.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
+    cmd::run(&mut command)
 }
 
-fn emulator(required: bool) -> Result<bool, Failure> {
-    let there = Command::new("qemu-aarch64-static").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if required && !there {
-        return Err(Failure::new("--docker was asked for, but qemu-aarch64-static is not installed")
-            .hint("apt-get install qemu-user-static"));
+/// A job that a shell runs in the background ignores interrupts, and so would every tool that a test starts and
+/// interrupts. Only env(1) of GNU undoes that; without it such tests need a job in the foreground.
+fn with_default_signals(cargo: Command) -> Command {
+    if cmd::capture(Command::new("env").args(["--default-signal", "true"])).is_err() {
+        return cargo;
     }
-    Ok(there)
+    let mut env = Command::new("env");
+    env.arg("--default-signal").arg(cargo.get_program()).current_dir(root());
+    env
+}
+
+/// A program that some tests need, and Debian's package that has it.
+struct Need {
+    tests: &'static str,
+    program: &'static str,
+    package: &'static str,
+}
+
+const EMULATOR: &str = "qemu-aarch64-static";
+
+const NEEDS: &[Need] = &[
+    Need { tests: "emulated::", program: EMULATOR, package: "qemu-user-static" },
+    Need { tests: "written::zsh_", program: "zsh", package: "zsh" },
+    Need { tests: "written::fish_", program: "fish", package: "fish" },
+    Need { tests: "written::the_manual_page_", program: "groff", package: "groff-base" },
+];
+
+/// What is not installed; where all is required, the first of it is the failure.
+fn absent(required: bool) -> Result<Vec<&'static Need>, Failure> {
+    let is_there = |need: &&Need| Command::new(need.program).arg("--version").stdout(Stdio::null()).status().is_ok();
+    let absent: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need)).collect();
+    match absent.first() {
+        Some(Need { program, package, .. }) if required => {
+            Err(Failure::new(format!("--docker was asked for, but {program} is not installed"))
+                .hint(format!("apt-get install {package}")))
+        }
+        _ => Ok(absent),
+    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use std::{
 };
 
 use crate::{
-    cmd::{Failure, io_failure},
+    cmd::{self, Failure, io_failure},
     report,
 };
 
 /// Lines of a source file without its tests.
 const LONGEST: usize = 500;
 
-/// What may stand in the lock file: three dependencies, and what they bring.
+/// What may be built into what ships: three dependencies, and what they bring. Tests may use more.
 const ALLOWED_PACKAGES: &[&str] = &[
     "aifo-coder",
     "aifo-shim",
@@ -27,6 +27,20 @@ const ALLOWED_PACKAGES: &[&str] = &[
     "rustix",
     "windows-link",
     "windows-sys",
+];
+
+/// Every package that is not for tests alone, on any platform.
+const SHIPPED: &[&str] = &[
+    "tree",
+    "--workspace",
+    "--exclude",
+    "aifo-provider",
+    "--edges",
+    "normal,build",
+    "--target",
+    "all",
+    "--prefix",
+    "none",
 ];
 
 /// What may stand at the top of the tree.
@@ -45,9 +59,9 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         found.extend(of_source(&text).into_iter().map(|what| format!("{shown}: {what}")));
     }
-    found.extend(of_packages(&read(&root.join("Cargo.lock"))?));
+    found.extend(of_packages(&cmd::capture(cmd::cargo().args(SHIPPED))?));
     found.extend(of_top(root)?);
-    found.extend(of_readme(&read(&root.join("README.md"))?, &read(&root.join("src/config.rs"))?));
+    found.extend(of_readme(&read(&root.join("README.md"))?, &read(&root.join("src/config/table.rs"))?));
     found.iter().for_each(report::say);
     match found.len() {
         0 => Ok(()),
@@ -77,11 +91,12 @@ fn of_source(text: &str) -> Vec<String> {
     found
 }
 
-fn of_packages(lock: &str) -> Vec<String> {
-    let names = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+/// A package a line, its name first.
+fn of_packages(tree: &str) -> Vec<String> {
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
     names
-        .filter(|name| !ALLOWED_PACKAGES.contains(name))
-        .map(|name| format!("Cargo.lock: `{name}` is not on the list"))
+        .filter(|name| !name.is_empty() && !ALLOWED_PACKAGES.contains(name))
+        .map(|name| format!("`{name}` is built into what ships and is not on the list"))
         .collect()
 }
 
@@ -92,9 +107,13 @@ fn of_top(root: &Path) -> Result<Vec<String>, Failure> {
     Ok(strange.map(|name| format!("`{name}` does not belong at the top of the tree")).collect())
 }
 
-/// Every variable of the launcher is explained in the README.
-fn of_readme(readme: &str, config: &str) -> Vec<String> {
-    let quoted = config.split('"').filter(|word| word.starts_with("AIFO_"));
+/// Every variable and every key of the launcher's table is explained in the README.
+fn of_readme(readme: &str, table: &str) -> Vec<String> {
+    let is_key = |word: &str| {
+        let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        word.split_once('.').is_some_and(|(section, name)| plain(section) && plain(name))
+    };
+    let quoted = table.split('"').filter(|word| word.starts_with("AIFO_") || is_key(word));
     let mut missing: Vec<&str> = quoted.filter(|name| !readme.contains(&format!("`{name}`"))).collect();
     missing.sort_unstable();
     missing.dedup();
@@ -128,7 +147,8 @@ mod tests {
         assert_eq!(of_source("//! Owns.\n\nfn main() {}\n"), Vec::<String>::new());
         let faults = format!("fn main() {{}} \n// {}: later\n{}", "TODO", "\n".repeat(LONGEST));
         assert_eq!(of_source(&faults).len(), 4);
-        assert_eq!(of_packages("name = \"libc\"\nname = \"serde\"\n").len(), 1);
+        assert_eq!(of_packages("libc v0.2\nserde v1 (*)\n").len(), 1);
         assert_eq!(of_readme("`AIFO_A`", "\"AIFO_A\" \"AIFO_B\" \"AIFO_B\"").len(), 1);
+        assert_eq!(of_readme("`a.b`", "\"a.b\" \"a.b-c\" \"see a.b.\"").len(), 1);
     }
 }

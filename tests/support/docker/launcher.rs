@@ -50,14 +50,21 @@ impl Launcher {
     /// Expects a refusal: exit 125, one line that says why, perhaps a second that says what to type, nothing started.
     /// Gives the first line without its prefix.
     #[track_caller]
-    pub(crate) fn refused(mut self) -> (String, Option<String>) {
+    pub(crate) fn refused(self) -> (String, Option<String>) {
+        self.refused_with(125)
+    }
+
+    /// The same with another exit code.
+    #[track_caller]
+    pub(crate) fn refused_with(mut self, code: i32) -> (String, Option<String>) {
         let ran = Ran::of(self.command.stdin(Stdio::null()));
-        assert_eq!((ran.code(), ran.out().as_str()), (125, ""), "{ran}");
+        assert_eq!((ran.code(), ran.out().as_str()), (code, ""), "{ran}");
         assert_eq!(session_id(&ran.err()), None, "{ran}");
         let started = docker(&["ps", "-a", "--format", "{{.Names}} {{.Label \"aifo.workspace\"}}"]).out();
         assert!(!started.contains(&self.marker), "{ran}\n{started}");
         let err = ran.err();
-        let mut lines = err.lines();
+        // Whoever comes first with new programs makes the image for everybody, and says so.
+        let mut lines = err.lines().filter(|line| !line.starts_with("aifo-coder: making aifo-coder-session:"));
         let error = lines.next().and_then(|line| line.strip_prefix("aifo-coder: error: "));
         let hint = lines.next().map(|line| line.strip_prefix("aifo-coder: hint: ").unwrap_or_else(|| panic!("{ran}")));
         assert_eq!(lines.next(), None, "{ran}");

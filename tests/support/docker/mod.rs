@@ -3,6 +3,7 @@
 //! Every session is counted by what it cannot hide: docker's label and name of it, and the processes of this host that
 //! run in its containers or speak of it. Whatever a test does, its own session is ended with it and no other.
 
+pub(crate) mod agents;
 mod island;
 mod launcher;
 mod leftovers;

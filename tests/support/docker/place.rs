@@ -51,6 +51,11 @@ impl Place {
         place
     }
 
+    /// With another launcher.
+    pub(crate) fn with_program(self, program: PathBuf) -> Self {
+        Self { program, ..self }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -76,6 +81,13 @@ impl Place {
         fs::write(&path, content).expect("a file");
         let folders = path.ancestors().take_while(|folder| *folder != self.workspace);
         self.user.iter().for_each(|user| folders.clone().for_each(|folder| own(folder, *user)));
+    }
+
+    /// Everything that was put into home by hand belongs to the place's user.
+    #[track_caller]
+    pub(crate) fn own_all(&self) {
+        let owner = format!("{0}:{0}", self.uid());
+        Ran::of(Command::new("chown").args(["-R", &owner]).arg(self.home())).expect(0);
     }
 
     /// Everything below the folder, by name, sorted.

@@ -6,6 +6,7 @@
 mod calls;
 mod figures;
 mod inside;
+mod overhead;
 mod session;
 mod sizes;
 mod start;
@@ -15,7 +16,10 @@ mod stream;
 use std::{ffi::OsString, fs, path::PathBuf};
 
 use self::figures::Figure;
-pub(crate) use self::inside::main as inside;
+pub(crate) use self::{
+    inside::main as inside,
+    overhead::{CLOCK, clock},
+};
 use crate::{
     build::{self, Arch},
     cmd::{self, Failure, io_failure},
@@ -25,8 +29,8 @@ use crate::{
 pub(crate) const HELP: &str = "\
 cargo xtask bench [--json] [--quick] [NAME]...
 
-Measures: calls, start, storm, stream, sizes; all without a NAME. --quick
-takes a tenth of the samples and bytes. Needs docker.
+Measures: calls, start, overhead, storm, stream, sizes; all without a NAME.
+--quick takes a tenth of the samples and bytes. Needs docker.
 ";
 
 /// What a run was asked for.
@@ -53,6 +57,7 @@ type Measure = fn(&Plan) -> Result<Vec<Figure>, Failure>;
 const MEASURES: &[(&str, Measure)] = &[
     ("calls", calls::measure),
     ("start", start::measure),
+    ("overhead", overhead::measure),
     ("storm", storm::measure),
     ("stream", stream::measure),
     ("sizes", sizes::measure),
