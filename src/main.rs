@@ -17,7 +17,6 @@ mod error;
 mod execd;
 mod image;
 mod inspect;
-mod json;
 mod launch;
 mod near;
 #[cfg(target_os = "linux")]

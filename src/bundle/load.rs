@@ -9,13 +9,13 @@ use std::{
     path::Path,
 };
 
-use aifo_shim::tar::file_header;
+use aifo_shim::{json::Json, tar::file_header};
 
 use super::{
     check::Bundle,
     contents::{Image, blob},
 };
-use crate::{digest::Sha256, docker::Docker, error::Error, json::Json, report};
+use crate::{digest::Sha256, docker::Docker, error::Error, report};
 
 /// Loads the images for a platform, and gives their names.
 ///
@@ -95,7 +95,7 @@ fn name(part: &str) -> String {
 /// What docker reads last: names, configurations, layers.
 fn manifest(images: &[&Image]) -> String {
     let object = |image: &&Image| {
-        Json::Object(vec![
+        Json::object([
             ("Config", Json::text(name(&image.config))),
             ("RepoTags", Json::texts([&image.reference])),
             ("Layers", Json::texts(image.layers.iter().map(|layer| name(layer)))),

@@ -6,6 +6,8 @@
 
 use std::process::Output;
 
+use aifo_shim::json::Json;
+
 use crate::{
     agent::{AGENTS, Agent, by_name},
     cli::Switches,
@@ -13,7 +15,6 @@ use crate::{
     docker::Docker,
     error::Error,
     image::Image,
-    json::Json,
     launch::{self, Binaries, Task, host_arch, read_programs},
     report,
     toolchain::{KINDS, Kind, Spec},
@@ -183,10 +184,10 @@ fn print(checks: &[Check], json: bool) {
                 ("detail", Json::text(&check.detail)),
             ];
             members.extend(check.hint.as_ref().map(|hint| ("hint", Json::text(hint))));
-            Json::Object(members)
+            Json::object(members)
         });
         let healthy = Json::Bool(checks.iter().all(|check| check.ok));
-        let document = Json::document(vec![("healthy", healthy), ("checks", Json::List(shown.collect()))]);
+        let document = super::document([("healthy", healthy), ("checks", Json::List(shown.collect()))]);
         report::out(format_args!("{document}\n"));
         return;
     }

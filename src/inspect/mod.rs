@@ -12,7 +12,14 @@ pub(crate) use self::{
     caches::clear as cache_clear, doctor::run as doctor, gc::run as gc, images::run as images, sessions::run as ps,
     settings::run as config, support::run as support,
 };
-use crate::{json::Json, report};
+use aifo_shim::json::Json;
+
+use crate::report;
+
+/// A document with the version of its shape, which changes only when a member changes its meaning or goes.
+fn document<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::object([("version", Json::number(1))].into_iter().chain(members))
+}
 
 /// Prints a list: as JSON under its name, or as columns with a head.
 fn print(json: bool, name: &'static str, head: &[&'static str], rows: &[Vec<String>]) {
@@ -20,10 +27,10 @@ fn print(json: bool, name: &'static str, head: &[&'static str], rows: &[Vec<Stri
         let object = |row: &Vec<String>| {
             // Heads are upper case for people; members are not.
             let members = head.iter().zip(row).map(|(head, cell)| (*head, Json::text(cell)));
-            Json::Object(members.collect())
+            Json::object(members)
         };
         let list = Json::List(rows.iter().map(object).collect());
-        report::out(format_args!("{}\n", Json::document(vec![(name, list)])));
+        report::out(format_args!("{}\n", document([(name, list)])));
         return;
     }
     let widths: Vec<usize> = head

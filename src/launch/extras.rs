@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::pod::{INHERITED, WORKSPACE};
+use super::pod::WORKSPACE;
 use crate::{
     config::Config,
     docker::{Env, Mount},
@@ -15,24 +15,17 @@ use crate::{
 
 /// Variables that belong to the container or to this system.
 const RESERVED: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD", "TERM"];
-/// What the docker client obeys itself: such a value travels in argv, where the user has written it anyway.
-const CLIENTS_OWN: &[&str] = &[
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-    "TMPDIR",
-];
+/// The caller's variables that every container gets, where they are set, besides the proxies.
+const INHERITED: &[&str] = &["TERM", "COLORTERM", "LANG", "TZ"];
+/// Where there is a way to the network.
+const PROXIES: &[&str] =
+    &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"];
 
 /// What every container of a session gets of the caller: language, proxies, and the time zone by its name.
 ///
 /// The zone's file is not mounted: a daemon that runs elsewhere has another one there, or none.
 pub(crate) fn common() -> Vec<Env> {
-    let set = INHERITED.iter().filter(|name| env::var_os(name).is_some());
+    let set = INHERITED.iter().chain(PROXIES).filter(|name| env::var_os(name).is_some());
     let mut common: Vec<Env> = set.map(|name| Env::Inherited((*name).to_owned())).collect();
     if env::var_os("TZ").is_none()
         && let Some(zone) = fs::canonicalize("/etc/localtime").ok().as_deref().and_then(zone_of)
@@ -94,7 +87,9 @@ fn lines(text: &str, path: &Path) -> Result<Vec<Env>, Error> {
 }
 
 fn variable(name: String, value: String) -> Env {
-    if CLIENTS_OWN.contains(&name.as_str()) { Env::Plain(name, value) } else { Env::Secret(name, value) }
+    // What the docker client obeys itself travels in argv, where the user has written it anyway.
+    let is_clients_own = name == "TMPDIR" || PROXIES.contains(&name.as_str());
+    if is_clients_own { Env::Plain(name, value) } else { Env::Secret(name, value) }
 }
 
 fn checked(name: &str) -> Result<String, Error> {

@@ -285,19 +285,3 @@ pub(super) const CA_VARIABLES: &[&str] = &[
     "CARGO_HTTP_CAINFO",
     "GIT_SSL_CAINFO",
 ];
-
-/// The caller's variables that every container gets, where they are set.
-pub(crate) const INHERITED: &[&str] = &[
-    "TERM",
-    "COLORTERM",
-    "LANG",
-    "TZ",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "all_proxy",
-];

@@ -11,7 +11,6 @@ mod cmd;
 mod dist;
 mod fuzz;
 mod images;
-mod json;
 mod quickstart;
 mod report;
 mod share;

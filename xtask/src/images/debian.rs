@@ -14,9 +14,10 @@ use std::{
 };
 
 use super::{engine::Engine, named, table::Debian};
+use aifo_shim::json::Json;
+
 use crate::{
     cmd::{self, Failure, io_failure, shown},
-    json::Json,
     report,
 };
 

@@ -10,10 +10,9 @@ use std::{
 };
 
 use super::super::engine::Engine;
-use crate::{
-    cmd::{Failure, io_failure, shown},
-    json::Json,
-};
+use aifo_shim::json::Json;
+
+use crate::cmd::{Failure, io_failure, shown};
 
 /// An image in parts: as files of an archive, or as sums of a layout.
 #[derive(Debug, Clone, PartialEq, Eq)]

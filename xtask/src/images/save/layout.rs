@@ -15,9 +15,10 @@ use std::{
 };
 
 use super::{super::choice::Member, archive::Saved, put};
+use aifo_shim::json::Json;
+
 use crate::{
     cmd::{self, Failure, io_failure},
-    json::Json,
     report,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! A package is named by what it says of itself; what says nothing of its version is left out rather than guessed.
 
-use crate::json::Json;
+use aifo_shim::json::Json;
 
 /// Something that is installed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

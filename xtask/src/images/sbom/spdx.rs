@@ -1,7 +1,9 @@
 //! An image's contents as an SPDX 2.3 document in JSON; pure, the same bytes for the same image.
 
 use super::read::Package;
-use crate::{images::table::VERSION, json::Json};
+use aifo_shim::json::Json;
+
+use crate::images::table::VERSION;
 
 /// What the document is about.
 #[derive(Debug)]
@@ -89,7 +91,7 @@ fn relationship(from: &str, kind: &str, to: &str) -> Json {
 #[cfg(test)]
 mod tests {
     use super::{Package, Subject, document};
-    use crate::json::Json;
+    use aifo_shim::json::Json;
 
     #[test]
     fn every_package_is_contained_in_the_image() {

@@ -1,17 +1,22 @@
-//! JSON (RFC 8259) as far as tasks need it: what docker and npm wrote is read, what others will read is written.
+//! JSON (RFC 8259) as far as it is needed: what docker and npm wrote is read, what others will read is written.
 //!
-//! Pure. Reading is strict but for numbers, which are kept as they are written; nesting has a limit.
+//! Pure. Reading is strict but for numbers, which are kept as they are written; nesting has a limit. The shim has no use
+//! for it, so nothing of it is in the shim.
 
 use std::fmt;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Json {
+pub enum Json {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
     /// As written.
     Number(String),
+    /// A string, without its escapes.
     Text(String),
+    /// An array.
     List(Vec<Self>),
     /// Members in their order.
     Object(Vec<(String, Self)>),
@@ -21,20 +26,28 @@ pub(crate) enum Json {
 const MAX_DEPTH: usize = 64;
 
 impl Json {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    /// A string.
+    pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    pub(crate) fn number(number: u64) -> Self {
+    /// A whole number.
+    pub fn number(number: u64) -> Self {
         Self::Number(number.to_string())
     }
 
-    pub(crate) fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
+    /// An array of strings.
+    pub fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Self::List(texts.into_iter().map(|text| Self::text(text.as_ref())).collect())
+    }
+
+    /// An object of members whose names differ.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// A whole document; nothing if it is none.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut reader = Reader { rest: text };
         let value = reader.value(0)?;
         reader.blanks();
@@ -42,17 +55,18 @@ impl Json {
     }
 
     /// A member of an object.
-    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+    pub fn get(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    /// The string that this is.
+    pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
     /// The items of a list; none of anything else.
-    pub(crate) fn items(&self) -> &[Self] {
+    pub fn items(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
     }
 }
@@ -207,6 +221,7 @@ fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match c {
             '"' => f.write_str("\\\"")?,
             '\\' => f.write_str("\\\\")?,
+            // The rest that must be escaped, and what a terminal would obey.
             c if c.is_control() => write!(f, "\\u{:04x}", u32::from(c))?,
             c => write!(f, "{c}")?,
         }
