@@ -12,6 +12,7 @@ mod dry_run;
 mod entrypoint;
 mod golden;
 mod hardening;
+mod image_failures;
 mod images;
 mod life;
 mod lists;

@@ -31,7 +31,7 @@ mod versions;
 use std::{
     env,
     ffi::OsString,
-    fs,
+    fs::{self, File},
     num::NonZero,
     path::{Path, PathBuf},
     thread,
@@ -140,12 +140,25 @@ fn build_images(wishes: &Wishes) -> Result<(), Failure> {
     let logs = root().join("target/images");
     fs::create_dir_all(&logs).map_err(io_failure("create", logs.display()))?;
     let engine = Engine::find()?;
+    let _alone = alone(&logs)?;
     if wishes.platforms.is_empty() {
         return build_for(&engine, &images, wishes, &values, &logs);
     }
     // All of them can be built, or none is begun.
     let engines: Vec<Engine> = wishes.platforms.iter().map(|arch| engine.for_arch(arch)).collect::<Result<_, _>>()?;
     engines.iter().try_for_each(|engine| build_for(engine, &images, wishes, &values, &logs))
+}
+
+/// Contexts and logs lie in one place, so a second build in this checkout waits for the first; the kernel ends the wait
+/// when that is killed.
+fn alone(folder: &Path) -> Result<File, Failure> {
+    let path = folder.join("lock");
+    let lock = File::create(&path).map_err(io_failure("create", path.display()))?;
+    if lock.try_lock().is_err() {
+        report::say("waiting for another build in this checkout");
+        lock.lock().map_err(io_failure("lock", path.display()))?;
+    }
+    Ok(lock)
 }
 
 /// Builds for one processor.
