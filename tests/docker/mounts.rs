@@ -108,7 +108,10 @@ fn what_is_the_users_is_read_and_never_written() {
     for path in ["~/.aifo-config-host/home/.claude/settings.json", "~/.gnupg-host/x", "~/.aifo-config-host/global/x"] {
         session.expect(0, &format!("! sh -c 'echo x >{path}' 2>/dev/null"));
     }
-    assert_eq!(session.expect(0, "ls -A ~/.gnupg; stat -c %a ~/.gnupg ~/.gnupg/pubring.kbx"), "gpg-agent.conf\npubring.kbx\n700\n600");
+    assert_eq!(
+        session.expect(0, "ls -A ~/.gnupg; stat -c %a ~/.gnupg ~/.gnupg/pubring.kbx"),
+        "gpg-agent.conf\npubring.kbx\n700\n600"
+    );
     assert_eq!(session.expect(0, "stat -c %a ~/.claude/settings.json ~/.aifo-config/claude/own.json"), "600\n600");
     session.finish().expect(0);
     assert_eq!(content(), before);
