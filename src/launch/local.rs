@@ -13,8 +13,9 @@ use aifo_shim::tools;
 
 use super::{
     binaries::Binaries,
+    identity::Identity,
     pod::{CA_VARIABLES, Request},
-    session::{Identity, Parts},
+    session::Parts,
 };
 use crate::{
     config::Config,

@@ -8,10 +8,13 @@ mod binaries;
 mod caches;
 mod extras;
 mod git;
+mod identity;
 mod images;
 mod inside;
 mod local;
 mod lock;
+mod member;
+mod notices;
 mod pod;
 mod session;
 
@@ -31,11 +34,12 @@ pub(crate) use self::{
     images::Wishes,
 };
 use self::{
+    identity::Identity,
     inside::Inside,
     local::Folder,
     lock::Lock,
     pod::{Pod, Program, Request},
-    session::{Identity, Parts},
+    session::Parts,
 };
 use crate::{
     agent::{Agent, by_name},

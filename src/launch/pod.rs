@@ -13,8 +13,8 @@ use std::{ffi::OsString, path::PathBuf};
 use super::{
     binaries::{PROXY_UID, SessionImage},
     caches,
+    identity::Identity,
     inside::Inside,
-    session::Identity,
 };
 use crate::{
     config::Config,
