@@ -12,10 +12,12 @@ use std::{
 use super::processes;
 use crate::support::{Background, Ran, TempDir, wait_until};
 
-/// What runs as the first process of the namespaces: nothing of the host's `/run` is seen or written.
+/// What runs as the first process of the namespaces: nothing of the host's `/run` is seen or written, and the settings of
+/// the host's engine are not this one's.
 const START: &str = r#"
 mount -t tmpfs none /run && ip link set lo up || exit 1
-exec dockerd --data-root "$1/data" --exec-root "$1/exec" --pidfile "$1/pid" --host "unix://$1/docker.sock"
+echo '{}' >"$1/daemon.json"
+exec dockerd --data-root "$1/data" --config-file "$1/daemon.json" --exec-root "$1/exec" --pidfile "$1/pid" --host "unix://$1/docker.sock"
 "#;
 
 /// The engine.
