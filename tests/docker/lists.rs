@@ -44,6 +44,8 @@ fn running_sessions_are_listed_with_who_and_where() {
     let place = Place::named("a \"b\"");
     let mut session = place.launcher(&["--toolchain", "c-cpp", "--toolchain", "go", "shell"]).start();
     session.expect(0, "make --version && go version");
+    // A sidecar may answer before docker has noted that it runs.
+    ["c-cpp", "go"].iter().for_each(|part| session.wait_for(part));
     let script = format!(
         "print(*[(s['agent'], s['sidecars'], s['workspace']) for s in d['sessions'] if s['session'] == '{}'])",
         session.id
