@@ -17,6 +17,11 @@ pub(crate) fn say(text: impl Display) {
     drop(writeln!(io::stderr(), "xtask: {text}"));
 }
 
+/// Shows what was done, as a table, where the task's result is something else.
+pub(crate) fn show(table: &str) {
+    drop(io::stderr().write_all(table.as_bytes()));
+}
+
 /// Says why a task ended early, and what to type.
 pub(crate) fn failed(failure: &Failure) {
     say(format_args!("error: {failure}"));

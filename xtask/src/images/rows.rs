@@ -48,7 +48,7 @@ pub(super) fn conclude(engine: &Engine, images: &[&'static Image], outcomes: Vec
             }
         };
     }
-    report::out(&summary::table(&rows));
+    report::show(&summary::table(&rows));
     let Some(last) = failures.pop() else { return Ok(()) };
     failures.iter().for_each(report::failed);
     Err(last)
