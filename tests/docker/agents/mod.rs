@@ -8,5 +8,6 @@ mod paths;
 mod recipes;
 mod smart;
 mod stage;
+mod version;
 mod work;
 mod wrap;
