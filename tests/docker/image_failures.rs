@@ -70,7 +70,7 @@ fn a_build_that_breaks_names_its_log_and_the_next_step_and_tags_nothing() {
     // A registry that refuses, and a disk that is full.
     let ran = fails(&["toolchain-node", "--base", "127.0.0.1:1/debian:12"], None);
     expect_said(&ran, "image `base-apt` is not built; the whole log: ", "--base REF");
-    assert!(ran.out().contains("skipped"), "{ran}");
+    assert!(ran.err().contains("skipped"), "{ran}");
     let docker = broken_docker(&dir, "write /var/lib/docker/x: no space left on device");
     let ran = fails(&["toolchain-node", "--fresh"], Some(&docker));
     expect_said(&ran, "is not built; the whole log: ", "docker system df");
