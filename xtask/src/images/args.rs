@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, num::NonZero, path::PathBuf};
 
-use super::table::{Debian, Flavor};
+use super::{
+    mounts::Secret,
+    table::{Debian, Flavor},
+};
 use crate::cmd::Failure;
 
 /// What the user asked for.
@@ -46,6 +49,8 @@ pub(super) struct Wishes {
     pub(super) values: Vec<(String, String)>,
     /// Programs that no registry carries, by the agent's name.
     pub(super) files: Vec<(String, PathBuf)>,
+    /// Logins for registries, for as long as a build takes.
+    pub(super) secrets: Vec<Secret>,
     /// The processors that images are for; none means docker's own.
     pub(super) platforms: Vec<String>,
     /// Where to write.
@@ -126,6 +131,11 @@ fn build(words: &[OsString]) -> Result<Order, Failure> {
                 let (agent, path) = assignment(name, text(value(name)?)?)?;
                 wishes.files.push((agent, path.into()));
             }
+            Some(name @ "--secret") => {
+                let (form, path) = assignment(name, text(value(name)?)?)?;
+                let known = || usage(format!("no secret `{form}`; there are netrc and npmrc"));
+                wishes.secrets.push(Secret::of(&form, &path).ok_or_else(known)?);
+            }
             Some(name @ "--platform") => wishes.platforms = platforms(text(value(name)?)?)?,
             Some(name @ "--output") => wishes.output = Some(value(name)?.into()),
             Some(name @ "--registry") => wishes.registry = Some(text(value(name)?)?.to_owned()),
@@ -184,7 +194,7 @@ fn assignment(option: &str, value: &str) -> Result<(String, String), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Debian, Flavor, Order, Wishes, parse};
+    use super::{Debian, Flavor, Order, Secret, Wishes, parse};
 
     fn parsed(line: &str) -> Result<Order, String> {
         parse(line.split_whitespace().map(Into::into).collect()).map_err(|failure| failure.to_string())
@@ -200,7 +210,7 @@ mod tests {
     fn names_and_options_mix() {
         let order = parsed(
             "build rust --base debian:12 shell --ca a.crt --jobs 3 --fresh --arg KEEP_APT=1 --flavor both \
-             --file crush=/tmp/a=b --base trixie=debian:13 --platform linux/amd64,linux/arm64",
+             --file crush=/tmp/a=b --secret netrc=/n --base trixie=debian:13 --platform linux/amd64,linux/arm64",
         );
         let wishes = Wishes {
             names: vec!["rust".to_owned(), "shell".to_owned()],
@@ -211,6 +221,7 @@ mod tests {
             fresh: true,
             values: vec![("KEEP_APT".to_owned(), "1".to_owned())],
             files: vec![("crush".to_owned(), "/tmp/a=b".into())],
+            secrets: Secret::of("netrc", "/n").into_iter().collect(),
             platforms: vec!["amd64".to_owned(), "arm64".to_owned()],
             ..Wishes::default()
         };

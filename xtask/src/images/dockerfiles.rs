@@ -11,7 +11,7 @@ const FOREIGN: [(&str, &str); 7] = [
     ("--link", "Kaniko has no COPY --link"),
     ("--chmod", "Kaniko and the classic builder have no COPY --chmod"),
     ("--chown", "owners and modes are said once, where a layer is made"),
-    ("--mount", "the classic builder cannot parse RUN --mount, so secrets and caches do without"),
+    ("--mount", "the classic builder cannot parse RUN --mount; see `mounts`"),
     ("<<", "the classic builder has no heredocs"),
     ("# syntax", "a syntax line is fetched from a registry"),
     ("$TARGETARCH", "the classic builder does not set it; ask dpkg --print-architecture"),

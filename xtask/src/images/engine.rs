@@ -95,6 +95,15 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Whether a step of a build can be lent files that no image keeps.
+    pub(super) fn has_mounts(&self) -> bool {
+        match self.builder {
+            Builder::BuildKit => true,
+            Builder::Classic => false,
+            Builder::AsSet => env::var("DOCKER_BUILDKIT").is_ok_and(|set| set == "1"),
+        }
+    }
+
     /// Whether images are for another processor than the daemon's.
     pub(super) fn is_foreign(&self) -> bool {
         self.arch != self.own

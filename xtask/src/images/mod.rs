@@ -16,6 +16,7 @@ mod foreign;
 mod inputs;
 mod layer;
 mod log;
+mod mounts;
 mod parts;
 mod proxy;
 mod push;
@@ -79,6 +80,8 @@ Options:
   --base trixie=REF the same for the image that needs trixie: openhands
   --ca FILE         trust these PEM certificates while building, no longer
                     (default: what SSL_CERT_FILE names, if it is set)
+  --secret F=FILE   lend a login for registries to the build, and to no image:
+                    F is netrc (apt, pip) or npmrc; needs BuildKit
   --jobs N          builds at a time (default: number of processors)
   --fresh           run every step again: brings in Debian's latest updates
   --arg NAME=VALUE  instead of the value in images/versions (KEEP_APT=1, ...)
@@ -169,6 +172,7 @@ fn build_for(
     values: &Values,
     logs: &Path,
 ) -> Result<(), Failure> {
+    mounts::check(engine, &wishes.secrets)?;
     let sources = sources(engine, certificates(wishes.ca.clone()), known_files(wishes)?);
     let (ready, lacking): (Vec<_>, Vec<_>) =
         images.iter().partition(|image| image.file.is_none() || sources.brought(image).is_some());
@@ -251,9 +255,14 @@ fn jobs(
             parents.push(("BASE", base));
         }
         let dockerfile = context.join("Dockerfile");
+        if engine.has_mounts() {
+            let text = mounts::lent(&read(&dockerfile)?, image.name, &wishes.secrets);
+            fs::write(&dockerfile, text).map_err(io_failure("write", dockerfile.display()))?;
+        }
         let args = versions::build_args(&read(&dockerfile)?, &parents, values)?;
         let mut argv = argv::argv(image, engine, context, &args);
         proxy::name_in(&mut argv, &proxies);
+        mounts::name_in(&mut argv, &wishes.secrets);
         let labels = argv::labels(image).into_iter().map(|(label, value)| (label.to_owned(), value));
         let inputs = inputs::of_context(context, &args.into_iter().chain(labels).collect::<Vec<_>>())?;
         jobs.push(Job {
