@@ -68,6 +68,13 @@ pub fn file_header(name: &str, size: u64) -> Option<[u8; 512]> {
     (size < 1 << 33).then(|| header(name, FILE, 0o644, (0, 0), size, ""))
 }
 
+/// Seven octal digits; numbers out of a company's directory are often larger.
+const MAX_OCTAL_ID: u32 = 0o7_777_777;
+
+fn id(number: u32) -> String {
+    if number > MAX_OCTAL_ID { String::new() } else { format!("{number:07o}") }
+}
+
 fn header(name: &str, kind: u8, mode: u32, (uid, gid): (u32, u32), size: u64, target: &str) -> [u8; 512] {
     let mut header = [0; 512];
     let mut put = |at: usize, text: &str| {
@@ -75,8 +82,8 @@ fn header(name: &str, kind: u8, mode: u32, (uid, gid): (u32, u32), size: u64, ta
     };
     put(0, name);
     put(100, &format!("{mode:07o}"));
-    put(108, &format!("{uid:07o}"));
-    put(116, &format!("{gid:07o}"));
+    put(108, &id(uid));
+    put(116, &id(gid));
     put(124, &format!("{size:011o}"));
     // The time is always the epoch: it is not content.
     put(136, "00000000000");
@@ -84,6 +91,11 @@ fn header(name: &str, kind: u8, mode: u32, (uid, gid): (u32, u32), size: u64, ta
     put(157, target);
     put(257, "ustar\x0000");
     header[156] = kind;
+    for (at, id) in [(108, uid), (116, gid)].into_iter().filter(|(_, id)| *id > MAX_OCTAL_ID) {
+        // What the digits cannot say is written in binary, marked by the first bit (GNU's extension, which engines read).
+        header[at] = 0x80;
+        header[at + 4..at + 8].copy_from_slice(&id.to_be_bytes());
+    }
     let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
     header.iter_mut().skip(148).zip(format!("{sum:06o}\0 ").bytes()).for_each(|(to, from)| *to = from);
     header
@@ -106,6 +118,8 @@ mod tests {
         tar.program("opt/aifo/bin/aifo-shim", b"content");
         tar.link("opt/aifo/bin/cargo", "aifo-shim");
         tar.folder("tmp/", 0o1777);
+        tar.set_owner(1_234_567_890, 2_097_152);
+        tar.folder("cache/", 0o755);
         let archive = tar.finish();
         let mut child = Command::new("tar")
             .args(["--list", "--verbose", "--numeric-owner", "--utc", "--full-time"])
@@ -127,6 +141,7 @@ mod tests {
                 "-rwxr-xr-x 0/0 7 1970-01-01 00:00:00 opt/aifo/bin/aifo-shim",
                 "lrwxrwxrwx 0/0 0 1970-01-01 00:00:00 opt/aifo/bin/cargo -> aifo-shim",
                 "drwxrwxrwt 0/0 0 1970-01-01 00:00:00 tmp/",
+                "drwxr-xr-x 1234567890/2097152 0 1970-01-01 00:00:00 cache/",
             ]
         );
     }

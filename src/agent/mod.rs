@@ -72,7 +72,7 @@ pub(crate) trait Agent: Debug + Sync {
         Runtime::None
     }
 
-    /// Folders below HOME that outlive a session. They are kept apart from the user's own: see `launch::state`.
+    /// Folders below HOME that outlive a session. They are kept apart from the user's own: see `launch::inside`.
     fn state(&self) -> &'static [&'static str] {
         &[]
     }

@@ -169,7 +169,7 @@ fn check_of_line(agent: &str, line: &str) -> Option<Check> {
         ("program", _) => Some(format!("aifo-coder -v {agent} --version")),
         (kind, "call") => Some(format!("aifo-coder -v --toolchain {kind} run -- sh -c ...")),
         _ => Some(
-            "put /opt/aifo/bin first in PATH in the image's /etc/profile.d, as images/agent/aifo.sh does".to_owned(),
+            "put /opt/aifo/bin first in PATH in the image's /etc/profile.d, as images/ours/aifo.sh does".to_owned(),
         ),
     };
     Some(Check { name: format!("{agent} {what} {way}"), ok, detail: said.to_owned(), hint })
