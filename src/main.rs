@@ -21,6 +21,7 @@ mod launch;
 mod near;
 #[cfg(target_os = "linux")]
 mod proxy;
+mod random;
 mod report;
 mod toolchain;
 

@@ -3,7 +3,7 @@
 //! What is ours carries our label. A volume of one of our names without the label was made by somebody else, perhaps by
 //! an older program of the same name; it is named and left alone.
 
-use super::print;
+use super::{print, remove};
 use crate::{
     cli::Switches,
     config::Config,
@@ -29,7 +29,7 @@ pub(crate) fn clear(switches: Switches, config: &Config) -> Result<(), Error> {
     }
     let mut rows = Vec::new();
     for name in ours {
-        let done = if switches.dry_run { "would be removed" } else { remove(&docker, &name)? };
+        let done = if switches.dry_run { "would be removed" } else { remove(&docker, &["volume", "rm", &name])? };
         rows.push(vec![name, done.to_owned()]);
     }
     if rows.is_empty() && !switches.json {
@@ -38,12 +38,4 @@ pub(crate) fn clear(switches: Switches, config: &Config) -> Result<(), Error> {
         print(switches.json, "caches", &["volume", "state"], &rows);
     }
     Ok(())
-}
-
-fn remove(docker: &Docker, name: &str) -> Result<&'static str, Error> {
-    match docker.capture(&["volume", "rm", name]) {
-        Ok(_) => Ok("removed"),
-        Err(Error::Docker { said, .. }) if said.contains("in use") => Ok("in use"),
-        Err(other) => Err(other),
-    }
 }

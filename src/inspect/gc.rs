@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    print,
+    print, remove,
     sessions::{Container, containers},
 };
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
     let docker = Docker::find(config.text("session.docker"))?;
     let mut rows = Vec::new();
     for leftover in leftovers(&docker, config)? {
-        let state = if switches.dry_run { "would be removed" } else { remove(&docker, &leftover)? };
+        let state = if switches.dry_run { "would be removed" } else { remove(&docker, &leftover.removal())? };
         rows.push([leftover.what, &leftover.name, &leftover.why, state].map(str::to_owned).to_vec());
     }
     if rows.is_empty() && !switches.json {
@@ -51,22 +51,6 @@ pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
         print(switches.json, "leftovers", &["what", "name", "why", "state"], &rows);
     }
     Ok(())
-}
-
-fn remove(docker: &Docker, leftover: &Leftover) -> Result<&'static str, Error> {
-    match docker.capture(&leftover.removal()) {
-        Ok(_) => Ok("removed"),
-        // A session that runs older programs still needs them.
-        Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => Ok("in use"),
-        // A volume goes with its last container, and a container may be going by itself at this moment.
-        Err(Error::Docker { said, .. }) if is_gone(&said) => Ok("removed"),
-        Err(other) => Err(other),
-    }
-}
-
-fn is_gone(said: &str) -> bool {
-    let said = said.to_ascii_lowercase();
-    said.contains("no such") || said.contains("already in progress")
 }
 
 fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {

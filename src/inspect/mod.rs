@@ -14,11 +14,28 @@ pub(crate) use self::{
 };
 use aifo_shim::json::Json;
 
-use crate::report;
+use crate::{docker::Docker, error::Error, report};
 
 /// A document with the version of its shape, which changes only when a member changes its meaning or goes.
 fn document<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::object([("version", Json::number(1))].into_iter().chain(members))
+}
+
+/// Has docker remove something, and tells what became of it.
+fn remove(docker: &Docker, words: &[&str]) -> Result<&'static str, Error> {
+    match docker.capture(words) {
+        Ok(_) => Ok("removed"),
+        // A session still needs it.
+        Err(Error::Docker { said, .. }) if said.contains("in use") || said.contains("being used") => Ok("in use"),
+        // A volume goes with its last container, and a container may be going by itself at this moment.
+        Err(Error::Docker { said, .. }) if is_gone(&said) => Ok("removed"),
+        Err(other) => Err(other),
+    }
+}
+
+fn is_gone(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    said.contains("no such") || said.contains("already in progress")
 }
 
 /// Prints a list: as JSON under its name, or as columns with a head.

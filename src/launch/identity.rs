@@ -1,8 +1,6 @@
 //! Who a session is, and its secrets, made of the system's randomness and of nothing else.
 
-use std::{fs::File, io::Read};
-
-use crate::error::Error;
+use crate::{error::Error, random};
 
 /// Who a session is, and its secrets: known to launcher and proxy, each to one other.
 #[derive(Debug, Clone)]
@@ -18,12 +16,7 @@ impl Identity {
     /// # Errors
     /// [`Error::Random`]: without randomness there is no session.
     pub(crate) fn new() -> Result<Self, Error> {
-        let random = |bytes: usize| {
-            let mut buffer = vec![0; bytes];
-            let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut buffer));
-            read.map_err(Error::Random)?;
-            Ok::<String, Error>(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
-        };
+        let random = |bytes| random::hex(bytes).map_err(Error::Random);
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Ok(Self { id: random(4)?, token: random(32)?, secrets: random(32)?, user: format!("{uid}:{gid}") })
     }

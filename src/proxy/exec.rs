@@ -18,7 +18,6 @@ use super::{
     State,
     conn::Conn,
     fleet::Sidecar,
-    name,
     output::Output,
     ready,
     refusal::Refusal,
@@ -29,6 +28,7 @@ use super::{
 use crate::{
     channel::{self, Report, StartFailure},
     control::{CallRecord, Notice},
+    random,
 };
 
 /// A body up to this size is received without waiting for a place among the large ones.
@@ -58,7 +58,7 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
     let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
         Started::Running { kind, call, first } => {
-            (Running { exec_id: name::unguessable()?, kind, call: Arc::new(call) }, first)
+            (Running { exec_id: random::hex(16)?, kind, call: Arc::new(call) }, first)
         }
         Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };

@@ -11,7 +11,6 @@ mod conn;
 mod exec;
 mod fleet;
 mod listen;
-mod name;
 mod notices;
 mod output;
 mod ready;

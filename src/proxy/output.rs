@@ -15,7 +15,6 @@ use rustix::{fs::OFlags, pipe::PipeFlags};
 
 use super::{
     conn::Conn,
-    name,
     refusal::{Refusal, plain_head, stream_head},
 };
 
@@ -138,7 +137,7 @@ fn nothing() -> io::Result<OwnedFd> {
 
 /// A file without a name: nobody else can open it, and it is gone with its last descriptor. The tool appends.
 fn spool_file() -> io::Result<File> {
-    let path = std::env::temp_dir().join(format!(".aifo-{}", name::unguessable()?));
+    let path = std::env::temp_dir().join(format!(".aifo-{}", crate::random::hex(16)?));
     let file = File::options().read(true).append(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)
