@@ -6,13 +6,14 @@ use std::{
     fs,
     io::{Read, Write},
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use rustix::process::Signal;
 
 use crate::support::{
-    Answer, Background, Fake, Plan, Ran, Rig, TempDir, form, is_alive, process, program, read_all, under, wait_until,
+    Answer, Background, Fake, Plan, Ran, Rig, TempDir, clean, form, is_alive, process, program, read_all, under,
+    wait_until,
 };
 
 #[test]
@@ -132,12 +133,12 @@ fn defect_30_the_socket_is_where_the_url_says_whatever_the_path_holds() {
         ("max_calls", "1"),
         ("version", env!("CARGO_PKG_VERSION")),
     ]);
-    let mut proxy = Background::start(Command::new(program("aifo-coder")).arg("proxy").stdin(Stdio::piped()));
+    let mut proxy = Background::start(clean(program("aifo-coder")).arg("proxy").stdin(Stdio::piped()));
     let mut input = proxy.input();
     input.write_all(&[settings, b"\n".to_vec()].concat()).unwrap();
     wait_until("it listens", || exec.exists());
     std::os::unix::fs::symlink(program("aifo-shim"), dir.path().join("make")).unwrap();
-    let mut shim = Command::new(dir.path().join("make"));
+    let mut shim = clean(dir.path().join("make"));
     shim.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", exec.display())).env("AIFO_TOOLEEXEC_TOKEN", "token");
     Ran::of(shim.stdin(Stdio::null())).expect_said(86, "no c-cpp or rust or go or node or python sidecar");
     drop(input);

@@ -8,11 +8,11 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{Background, Plan, Ran, Rig, dist, wait_until};
+use crate::support::{Background, Plan, Ran, Rig, clean, dist, wait_until};
 
 /// The same call by the arm64 shim; the emulator is told under which name it runs.
 fn emulated(call: Command) -> Command {
-    let mut command = Command::new("qemu-aarch64-static");
+    let mut command = clean("qemu-aarch64-static");
     command.arg("-0").arg(call.get_program()).arg(dist("arm64").join("aifo-shim")).args(call.get_args());
     command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
     command.current_dir(call.get_current_dir().expect("calls have a directory"));

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{Background, Ran, TempDir, process, program, wait_until, wait_within};
+use crate::support::{Background, Ran, TempDir, clean, process, program, wait_until, wait_within};
 
 /// A folder for sessions: workspace, HOME, and a folder for temporary files that only they use.
 #[derive(Debug)]
@@ -31,10 +31,9 @@ impl Place {
 
     /// `aifo-coder --runtime local ARGS…` in the workspace.
     fn launcher(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(program("aifo-coder"));
+        let mut command = clean(program("aifo-coder"));
         command.args(["--runtime", "local"]).args(args).current_dir(self.folder("workspace")).stdin(Stdio::null());
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.folder("home"));
-        command.env("TMPDIR", self.folder("tmp")).env("AIFO_IT", self.mark());
+        command.env("HOME", self.folder("home")).env("TMPDIR", self.folder("tmp")).env("AIFO_IT", self.mark());
         command
     }
 

@@ -8,17 +8,17 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::support::{Background, Plan, Ran, Rig, TempDir, form, process, program, read_all, wait_until};
+use crate::support::{Background, Plan, Ran, Rig, TempDir, clean, form, process, program, read_all, wait_until};
 
 /// Starts `aifo-coder proxy` or `execd` with these settings as all that it ever reads.
 #[track_caller]
 fn started(command: &str, settings: &[(&str, &str)]) -> Background {
-    let mut proxy = Background::start(Command::new(program("aifo-coder")).arg(command).stdin(Stdio::piped()));
+    let mut proxy = Background::start(clean(program("aifo-coder")).arg(command).stdin(Stdio::piped()));
     let line = [form(settings), b"\n".to_vec()].concat();
     // One that does not like how it was started need not read.
     drop(proxy.input().write_all(&line));
@@ -116,7 +116,7 @@ fn t21_a_path_of_107_bytes_is_the_longest() {
     let execd = dir.path().join("execd");
     gives_up(started("proxy", &settings(&path(108), &execd, &own_uid())), "socket path longer than 107 bytes");
     let (fits, uid) = (path(107), own_uid());
-    let mut proxy = Command::new(program("aifo-coder"));
+    let mut proxy = clean(program("aifo-coder"));
     let mut proxy = Background::start(proxy.arg("proxy").stdin(Stdio::piped()));
     let mut input = proxy.input();
     input.write_all(&[form(&settings(&fits, &execd, &uid)), b"\n".to_vec()].concat()).unwrap();

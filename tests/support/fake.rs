@@ -13,7 +13,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use super::{TempDir, program};
+use super::{TempDir, clean, program};
 
 /// The server. It answers the first connection with the first answer and so on, all further ones with the last.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Fake {
     pub(crate) fn shim(&self, tool: &str) -> Command {
         let link = self.dir.path().join(tool);
         drop(std::os::unix::fs::symlink(program("aifo-shim"), &link));
-        let mut command = Command::new(link);
+        let mut command = clean(link);
         command.current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("AIFO_TOOLEEXEC_URL", &self.url).env("AIFO_TOOLEEXEC_TOKEN", "token");
         command

@@ -10,7 +10,9 @@ mod rig;
 mod terminal;
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -40,6 +42,14 @@ pub(crate) fn dist(arch: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/dist").join(format!("linux-{arch}"));
     assert!(folder.is_dir(), "{} is missing: cargo xtask build", folder.display());
     folder
+}
+
+/// A program that sees nothing of the environment that the tests run in but PATH: a CI has variables, such as `CI`,
+/// that calls carry.
+pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", env::var_os("PATH").unwrap_or_default());
+    command
 }
 
 /// `cargo xtask WORDS…`, in this checkout.

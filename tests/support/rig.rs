@@ -22,7 +22,7 @@ use std::{
 use aifo_shim::wire::form;
 use rustix::process::Signal;
 
-use super::{Answer, TempDir, process, program, wait_until};
+use super::{Answer, TempDir, clean, process, program, wait_until};
 
 /// Tools beyond the table that the `c-cpp` sidecar of a rig carries.
 const ADDED: &[&str] = &[
@@ -100,7 +100,7 @@ impl Rig {
         fs::create_dir(dir.path().join("workspace")).expect("a workspace");
         fs::create_dir(dir.path().join("links")).expect("a folder for links");
         let token = token_of(dir.path());
-        let mut command = Command::new(program("aifo-coder"));
+        let mut command = clean(program("aifo-coder"));
         command.arg("proxy").stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         command.envs(plan.proxy_env.iter().map(|(name, value)| (name, value))).env("RIG", dir.path());
         let mut proxy = command.spawn().expect("the proxy starts");
@@ -130,7 +130,7 @@ impl Rig {
     #[track_caller]
     pub(crate) fn start_sidecar(&mut self, kind: &str, env: &[(&str, &str)]) {
         let mut words = self.plan.sidecar_under.iter().map(Into::into).chain([program("aifo-coder")]);
-        let mut command = Command::new(words.next().expect("a program"));
+        let mut command = clean(words.next().expect("a program"));
         command.args(words).arg("execd").stdin(Stdio::piped()).process_group(0);
         command.envs(self.plan.env.iter().map(|(name, value)| (name, value))).envs(env.iter().copied());
         let mut sidecar = command.env("RIG", self.dir.path()).spawn().expect("execd starts");
@@ -207,7 +207,7 @@ impl Rig {
     pub(crate) fn shim_at(&self, tool: &str, shim: &Path) -> Command {
         let link = self.dir.path().join("links").join(tool);
         drop(symlink(shim, &link));
-        let mut command = Command::new(link);
+        let mut command = clean(link);
         command.current_dir(self.workspace()).stdin(Stdio::null());
         command.env("RIG", self.dir.path());
         command.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", self.socket().display()));

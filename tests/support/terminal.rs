@@ -15,7 +15,7 @@ use std::{
 
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use super::{Background, wait_until};
+use super::{Background, clean, wait_until};
 
 /// A terminal and what was shown on it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Terminal {
     /// Runs a program with this terminal for its own, as the first of a session.
     #[track_caller]
     pub(crate) fn run(&self, call: &Command) -> Background {
-        let mut command = Command::new("setsid");
+        let mut command = clean("setsid");
         command.arg("--ctty").arg(call.get_program()).args(call.get_args());
         command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "dumb");
         command.current_dir(call.get_current_dir().expect("calls have a directory"));

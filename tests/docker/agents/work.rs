@@ -1,13 +1,11 @@
 //! Each agent does a piece of work: it starts, its own runtime stays in its container, the tools that it calls under
 //! `/workspace` run in the sidecars, and it ends with 0 and leaves nothing.
 
-use std::process::Command;
-
 use super::{
     recipes::{self, Hand, Recipe},
     stage::{Stage, calls},
 };
-use crate::support::{Ran, program};
+use crate::support::{Ran, clean, program};
 
 const KINDS: &[&str] = &["--toolchain", "c-cpp", "--toolchain", "python", "--toolchain", "node"];
 /// What the model wants run, the file that tells where it ran, and what the launcher tells of it.
@@ -60,7 +58,7 @@ fn assert_wrapped(recipe: &Recipe, argv: &str, command: &str) {
         return;
     }
     let [_, "-c", raw] = words[..] else { panic!("{words:?}") };
-    let ran = Ran::of(Command::new(program("aifo-coder")).args(["normalize", recipe.name, raw]));
+    let ran = Ran::of(clean(program("aifo-coder")).args(["normalize", recipe.name, raw]));
     assert_eq!(ran.expect(0), format!("evaluated\n{command}"), "{raw}");
 }
 

@@ -6,11 +6,10 @@
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    process::Command,
 };
 
 use super::{recipes::CLAUDE, stage::Stage};
-use crate::support::{Ran, program};
+use crate::support::{Ran, clean, program};
 
 /// A shell that notes its words before it goes on as ours.
 const NOTING: &str = "#!/bin/sh\nprintf '%s\\0' \"$@\" >>/workspace/handed\nprintf '\\1' >>/workspace/handed\nexec /opt/aifo/bin/aifo-bash \"$@\"\n";
@@ -31,8 +30,7 @@ fn what_claude_hands_to_its_shell_is_told_apart() {
     stage.run(&options);
     let handed = stage.said("handed");
     let lines = handed.split_terminator('\u{1}').filter_map(|words| words.split_terminator('\0').next_back());
-    let told =
-        lines.map(|raw| Ran::of(Command::new(program("aifo-coder")).args(["normalize", "claude", raw])).expect(0));
+    let told = lines.map(|raw| Ran::of(clean(program("aifo-coder")).args(["normalize", "claude", raw])).expect(0));
     let told: Vec<String> = told.collect();
     let (plumbing, evaluated): (Vec<&str>, Vec<&str>) =
         told.iter().map(String::as_str).partition(|told| told.starts_with("plumbing\n"));

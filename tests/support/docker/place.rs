@@ -1,7 +1,6 @@
 //! Where a launcher is started, by whom, and with what.
 
 use std::{
-    env,
     fs::{self, Permissions},
     os::unix::fs::{MetadataExt, PermissionsExt, chown},
     path::{Path, PathBuf},
@@ -12,7 +11,7 @@ use super::{
     Launcher,
     leftovers::{Process, assert_nothing_left_soon, processes},
 };
-use crate::support::{Ran, TempDir, program};
+use crate::support::{Ran, TempDir, clean, program};
 
 /// Who a plain user is, where the tests run as root.
 const PLAIN: u32 = 1234;
@@ -112,18 +111,17 @@ impl Place {
 
     fn launcher_of(&self, group: u32, args: &[&str]) -> Launcher {
         let mut command = match self.user {
-            None => Command::new(&self.program),
+            None => clean(&self.program),
             Some(user) => {
                 // By its path, so that a test may take PATH away.
-                let mut command = Command::new("/usr/bin/setpriv");
+                let mut command = clean("/usr/bin/setpriv");
                 let user = user.to_string();
                 command.args(["--reuid", &user, "--regid", &user, "--groups", &group.to_string()]);
                 command.arg(&self.program);
                 command
             }
         };
-        command.args(args).current_dir(&self.workspace).env_clear();
-        command.env("PATH", env::var_os("PATH").unwrap_or_default()).env("HOME", self.home());
+        command.args(args).current_dir(&self.workspace).env("HOME", self.home());
         Launcher { command, marker: self.marker() }
     }
 
