@@ -215,3 +215,16 @@ fn the_last_call_of_a_session_is_on_record_too() {
     }
     place.assert_nothing_left();
 }
+
+#[test]
+fn a_call_that_the_end_of_its_session_cuts_off_is_on_record_too() {
+    let place = Place::new();
+    let script = "dash -c 'trap \"\" INT TERM; touch up; while :; do sleep 0.1; done' & until [ -e up ]; do :; done";
+    let words = ["-v", "--toolchain", "c-cpp", "--tool", "c-cpp:dash", "run", "--", "/bin/sh", "-c", script];
+    let ran = Ran::of(&mut place.launcher(&words));
+    assert_eq!(ran.code(), 0, "{ran}");
+    let said = ran.err();
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("c-cpp: dash -c ")).collect();
+    assert!(told.len() == 1 && told[0].contains(" ended with "), "{ran}");
+    place.assert_nothing_left();
+}

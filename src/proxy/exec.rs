@@ -15,7 +15,7 @@ use aifo_shim::wire::{
 use rustix::event::{PollFd, PollFlags};
 
 use super::{
-    State,
+    State, calls,
     conn::Conn,
     fleet::Sidecar,
     output::Output,
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     channel::{self, Report, StartFailure},
-    control::{CallRecord, Notice},
+    control::Notice,
     random,
 };
 
@@ -63,22 +63,15 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
     // What is not needed any more must not be held as long as a tool runs, and its copies of the client's pipes least.
-    let record = record(&running, &request, proto);
+    let record = calls::record(running.exec_id.clone(), running.kind.clone(), &request, proto);
     drop((descriptors, request, large));
-    state.calls().insert(running.exec_id.clone(), Arc::clone(&running.call));
+    state.calls.begin(&running.call, begun, record);
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
-    state.calls().remove(&running.exec_id);
     let Ended { outcome, usage, timed_out, unsent } = ended;
     // On record before the client hears of the end: the session may end with it.
-    state.notices.tell(Notice::Call(CallRecord {
-        code: outcome.code,
-        signal: outcome.signal,
-        reason: outcome.reason.clone(),
-        wall_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-        cpu_us: usage.cpu_us,
-        peak_kib: usage.peak_kib,
-        ..record
-    }));
+    if let Some(record) = state.calls.end(&running.exec_id, &outcome, usage) {
+        state.notices.tell(Notice::Call(record));
+    }
     output.finish(conn, unsent?, &outcome, timed_out)
 }
 
@@ -187,25 +180,5 @@ fn not_started(tool: &str, cwd: &[u8], kind: &str, failure: StartFailure) -> Res
             Ok(Started::Not(Outcome::said(NOT_EXECUTABLE, format!("cannot execute `{tool}`: {}", said(errno)))))
         }
         StartFailure::NotFound => Err(Refusal::NotAvailable { tool: tool.to_owned(), reason: String::new() }),
-    }
-}
-
-/// What is known of a call when it starts.
-fn record(running: &Running, request: &ExecRequest, proto: u8) -> CallRecord {
-    let mut room = CallRecord::MAX_ARGS;
-    let fits = |arg: &&[u8]| {
-        let fits = arg.len() <= room;
-        room -= arg.len().min(room);
-        fits
-    };
-    CallRecord {
-        exec_id: running.exec_id.clone(),
-        kind: running.kind.clone(),
-        tool: String::from_utf8_lossy(&request.tool).into_owned(),
-        args: request.args.iter().take_while(fits).map(<[u8]>::to_vec).collect(),
-        args_total: request.args.len(),
-        cwd: request.cwd.clone(),
-        proto,
-        ..CallRecord::default()
     }
 }

@@ -7,6 +7,7 @@
 
 mod accept;
 mod admit;
+mod calls;
 mod conn;
 mod exec;
 mod fleet;
@@ -21,15 +22,12 @@ mod slots;
 mod watch;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fs, io,
     net::TcpListener,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::fs::symlink,
-    },
+    os::{fd::AsFd, unix::fs::symlink},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -39,7 +37,7 @@ use aifo_shim::{
 };
 use rustix::{net::SocketType, process::Resource};
 
-use self::{fleet::Fleet, notices::Notices, slots::Slots, watch::Limit};
+use self::{calls::Calls, fleet::Fleet, notices::Notices, slots::Slots, watch::Limit};
 use crate::{
     control::{Notice, ProxySettings, SidecarFailed},
     error::Error,
@@ -59,16 +57,11 @@ struct State {
     fleet: Fleet,
     slots: Slots,
     large: Slots,
-    calls: Mutex<HashMap<String, Arc<OwnedFd>>>,
+    calls: Calls,
     notices: Notices,
 }
 
 impl State {
-    /// The running calls by id.
-    fn calls(&self) -> MutexGuard<'_, HashMap<String, Arc<OwnedFd>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// When a tool that begins now has to end.
     fn limit(&self, begun: Instant) -> Option<Limit> {
         let secs = self.settings.max_secs?;
@@ -91,6 +84,7 @@ pub(crate) fn run() -> Result<(), Error> {
     let state = listen_and_serve(settings).map_err(failed("cannot listen"))?;
     let _folder = RemovedAtEnd(state.settings.remove.clone());
     let ended = until_end(&signals, input, &state);
+    state.calls.cut_off().into_iter().for_each(|record| state.notices.tell(Notice::Call(record)));
     state.notices.finish();
     ended.map_err(failed("cannot wait"))
 }
@@ -154,7 +148,7 @@ fn listen_and_serve(settings: ProxySettings) -> io::Result<Arc<State>> {
         fleet: Fleet::new(&settings.sidecars)?,
         slots: Slots::new(settings.max_calls),
         large: Slots::new(MOST_LARGE),
-        calls: Mutex::default(),
+        calls: Calls::default(),
         notices: Notices::start()?,
         settings,
     });

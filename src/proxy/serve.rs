@@ -67,7 +67,7 @@ fn pass_signal(conn: &mut Conn, body: BodyReader, state: &State) -> Result<(), R
     let id = id.filter(|id| !id.is_empty()).ok_or_else(|| Refusal::BadRequest("no exec_id".to_owned()))?;
     let number = signal::number(name.as_deref().unwrap_or("TERM"))
         .ok_or_else(|| Refusal::BadRequest("unknown signal".to_owned()))?;
-    let call = state.calls().get(&id).cloned().ok_or(Refusal::NotFound("no such call is running"))?;
+    let call = state.calls.channel(&id).ok_or(Refusal::NotFound("no such call is running"))?;
     let none: [OwnedFd; 0] = [];
     // A call that ends at this moment needs no signal any more.
     drop(channel::send(&call, &channel::signal_record(number), &none));

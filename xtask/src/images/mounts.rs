@@ -1,4 +1,4 @@
-//! What BuildKit lends to a step of a build and no image keeps: a cache of Debian's packages, and the user's logins.
+//! What BuildKit lends to a step of a build and no image keeps: a cache of packages, and the user's logins.
 //!
 //! The Dockerfiles do without, so that every builder takes them as they lie there. For BuildKit the copy in the context is
 //! given the mounts; the classic builder and Kaniko build the same images, with every package downloaded again.
@@ -20,7 +20,9 @@ pub(super) struct Secret {
 const FORMS: [(&str, &[&str]); 2] =
     [("netrc", &["/run/aifo-login/netrc", "/root/.netrc"]), ("npmrc", &["/root/.npmrc"])];
 
-/// What asks a registry, of the verbs of aifo-layer. No other step is lent anything.
+/// What keeps packages for a next time, of the verbs of aifo-layer.
+const KEEPING: [&str; 3] = ["install ", "tree ", "venv "];
+/// What asks a registry, of the verbs of aifo-layer. No other step is lent a login.
 const ASKING: [&str; 6] = ["prepare", "install ", "fetch ", "npm ", "tree ", "venv "];
 
 impl Secret {
@@ -67,7 +69,7 @@ pub(super) fn lent(dockerfile: &str, image: &str, secrets: &[Secret]) -> String 
             step.push_str(more);
         }
         let does = |verb: &str| step.contains(&format!("aifo-layer {verb}"));
-        let cache = if does("install ") { &cache } else { "" };
+        let cache = if KEEPING.into_iter().any(does) { &cache } else { "" };
         let logins = if ASKING.into_iter().any(does) { &logins } else { "" };
         text.extend(["RUN ", cache, logins, &step]);
     }
@@ -89,16 +91,19 @@ mod tests {
     const PLAIN: &str = "# a: b\nARG BASE\nRUN aifo-layer start \\\n    && aifo-layer install x\nRUN aifo-layer tree /x && aifo-layer seal\nRUN aifo-layer strip\n";
 
     #[test]
-    fn only_steps_that_install_have_the_cache_and_those_that_ask_a_registry_the_logins() {
+    fn steps_that_install_have_the_cache_and_those_that_ask_a_registry_the_logins() {
         let cache = "--mount=type=cache,id=aifo-a,sharing=locked,target=/run/aifo-cache ";
-        assert_eq!(
-            lent(PLAIN, "a", &[]),
-            PLAIN.replace("RUN aifo-layer start", &format!("RUN {cache}aifo-layer start"))
-        );
+        let expected = PLAIN.replace("RUN aifo-layer start", &format!("RUN {cache}aifo-layer start"));
+        let expected = expected.replace("RUN aifo-layer tree", &format!("RUN {cache}aifo-layer tree"));
+        assert_eq!(lent(PLAIN, "a", &[]), expected);
         let text = lent(PLAIN, "a", &[Secret::of("npmrc", "/x").unwrap()]);
         let login = "--mount=type=secret,id=npmrc,target=/root/.npmrc ";
         assert!(text.contains(&format!("RUN {cache}{login}aifo-layer start \\\n")), "{text}");
-        assert!(text.ends_with(&format!("\nRUN {login}aifo-layer tree /x && aifo-layer seal\nRUN aifo-layer strip\n")));
+        assert!(
+            text.ends_with(&format!(
+                "\nRUN {cache}{login}aifo-layer tree /x && aifo-layer seal\nRUN aifo-layer strip\n"
+            ))
+        );
     }
 
     #[test]
