@@ -151,6 +151,7 @@ fn t61_a_file_that_cannot_be_obeyed_ends_the_run_with_its_place() {
 fn t61_a_file_that_cannot_be_read_is_not_passed_over() {
     let place = Place::of_plain_user();
     user_file(&place, "[image]\nflavor = slim\n");
+    place.own_all();
     let file = place.home().join(".config/aifo-coder/config");
     fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
     let said = refused(place.launcher(&["ps"]));
@@ -160,6 +161,7 @@ fn t61_a_file_that_cannot_be_read_is_not_passed_over() {
     assert!(refused(place.launcher(&["ps"])).ends_with("not a plain file"));
     fs::remove_dir(&file).unwrap();
     fs::write(&file, b"[image]\nflavor = \xff\n").unwrap();
+    place.own_all();
     assert!(refused(place.launcher(&["ps"])).contains("valid UTF-8"));
     fs::remove_file(&file).unwrap();
     // A project's file must not lead out of the project; the user's own may be a link.

@@ -37,7 +37,7 @@ fn bash_completes_agents_commands_options_and_their_values() {
         ("aifo-coder --dry", "--dry-run", "--json"),
     ] {
         let script = format!(
-            "set -eu; . {file}; COMP_WORDS=({line}{}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _aifo_coder; \
+            "set -eu; . '{file}'; COMP_WORDS=({line}{}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _aifo_coder; \
              printf '%s \\n' \"${{COMPREPLY[@]}}\"",
             if line.ends_with(' ') { "''" } else { "" }
         );
@@ -54,7 +54,7 @@ fn zsh_reads_its_completions() {
     Ran::of(Command::new("zsh").args(["-n", &file])).expect(0);
     // As a user has it: found by its name, and asked for by the tab key.
     let script = format!(
-        "fpath=({} $fpath); autoload -U compinit; compinit -u -d {}/dump; print ${{_comps[aifo-coder]}}",
+        "fpath=('{}' $fpath); autoload -U compinit; compinit -u -d '{}/dump'; print ${{_comps[aifo-coder]}}",
         place.path().display(),
         place.path().display()
     );
@@ -86,7 +86,7 @@ fn fish_completes_agents_commands_options_and_their_values() {
         ("aifo-coder --flavor ", "slim", "claude"),
         ("aifo-coder --dry", "--dry-run", "--json"),
     ] {
-        let script = format!("source {file}; complete --do-complete '{line}'");
+        let script = format!("source '{file}'; complete --do-complete '{line}'");
         let mut fish = Command::new("fish");
         let said = Ran::of(fish.args(["--no-config", "-c", &script]).env("HOME", place.home())).expect(0);
         let words: Vec<&str> = said.lines().filter_map(|line| line.split('\t').next()).collect();
