@@ -97,8 +97,16 @@ impl Error {
             }
             Self::NoBinaries { .. } => Some("cargo xtask build".to_owned()),
             Self::NoImage(image) => {
-                let name = image.trim_start_matches("aifo-coder-").split(':').next().unwrap_or_default();
-                Some(format!("cargo xtask images {name}, or name another image"))
+                let name = image.trim_start_matches("aifo-coder-");
+                let (name, tag) = name.split_once(':').unwrap_or((name, ""));
+                Some(match (tag == crate::RELEASE, name.starts_with("toolchain-")) {
+                    (true, _) => format!("cargo xtask images {name}, or name another image"),
+                    // Another version, which nothing of ours builds.
+                    (false, true) => {
+                        "name an image that is here, or take the official one: toolchain.KIND-official = 1".to_owned()
+                    }
+                    (false, false) => "name an image that is here: docker images".to_owned(),
+                })
             }
             Self::Pull { .. } => Some("docker login, or name an image that is here".to_owned()),
             Self::Workspace { why, .. } if why.contains("home") => {

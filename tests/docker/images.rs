@@ -133,7 +133,7 @@ fn t55_a_missing_image_is_one_line_with_what_to_type_and_nothing_starts() {
         ours(&["--toolchain", "rust@9.99", "run", "--", "true"]),
         (
             "image `aifo-coder-toolchain-rust:9.99` is not here".to_owned(),
-            Some("cargo xtask images toolchain-rust, or name another image".to_owned())
+            Some("name an image that is here, or take the official one: toolchain.KIND-official = 1".to_owned())
         )
     );
     assert_eq!(ours(&["toolchain", "go@0.1", "--", "true"]).0, "image `aifo-coder-toolchain-go:0.1` is not here");

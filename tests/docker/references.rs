@@ -81,16 +81,16 @@ fn each_of_the_five_kinds_is_overridden_by_image_version_and_official() {
 fn an_image_of_ours_that_is_missing_is_never_asked_of_a_public_registry() {
     let place = Place::new();
     for (args, image, hint) in [
-        (&["claude"][..], "aifo-coder-claude:none", "cargo xtask images claude, or name another image"),
+        (&["claude"][..], "aifo-coder-claude:none", "name an image that is here: docker images"),
         (
             &["--toolchain", "go", "shell"],
             "aifo-coder-toolchain-go:none",
-            "cargo xtask images toolchain-go, or name another image",
+            "name an image that is here, or take the official one: toolchain.KIND-official = 1",
         ),
         (
             &["toolchain", "go"],
             "aifo-coder-toolchain-go:none",
-            "cargo xtask images toolchain-go, or name another image",
+            "name an image that is here, or take the official one: toolchain.KIND-official = 1",
         ),
     ] {
         let launcher = place.launcher(args).env("AIFO_GO_TOOLCHAIN_VERSION", "none");

@@ -84,12 +84,15 @@ pub(crate) fn build(arch: Arch) -> Result<(), Failure> {
     let mut cargo = cmd::cargo();
     cargo.args(["build", "--release", "--quiet", "--target", arch.target()]);
     cargo.args(["--package", "aifo-coder", "--package", "aifo-shim"]);
+    // Where the programs are taken from, whatever the caller's own setting.
+    let target = root().join("target");
+    cargo.arg("--target-dir").arg(&target);
     cargo.env_remove("RUSTFLAGS").env("CARGO_ENCODED_RUSTFLAGS", remapped());
     cmd::run(&mut cargo)?;
     let dist = arch.dist();
     fs::create_dir_all(&dist).map_err(io_failure("create", dist.display()))?;
     for program in PROGRAMS {
-        let built = root().join("target").join(arch.target()).join("release").join(program);
+        let built = target.join(arch.target()).join("release").join(program);
         // A running program cannot be overwritten, but it can be replaced.
         let fresh = dist.join(format!(".{program}"));
         fs::copy(&built, &fresh).map_err(io_failure("copy", built.display()))?;

@@ -55,6 +55,14 @@ const CAUSES: &[(&[&str], &str)] = &[
         &["etarget", "e404", "no matching distribution", "404  not found"],
         "the registry does not have what is pinned: cargo xtask images refresh",
     ),
+    (
+        &["407 proxy authentication", "proxy authentication required"],
+        "the proxy wants a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and HTTP_PROXY",
+    ),
+    (
+        &["401  unauthorized", "403  forbidden", "code e401", "code e403", "http error 401", "http error 403"],
+        "the registry wants a login: --secret netrc=FILE, --secret npmrc=FILE; or another registry: images/versions",
+    ),
     (&["pull access denied", "manifest unknown", "/v2/"], "no such base here: cargo xtask images --base REF"),
     (
         &["could not resolve", "no such host", "temporary failure", "to connect", "not connect", "timed out"],
@@ -94,6 +102,10 @@ mod tests {
             ("SSL: self-signed certificate in chain", "--ca"),
             ("E: Failed to fetch x  Hash Sum mismatch", "refresh"),
             ("npm error code ETARGET", "refresh"),
+            ("E: Failed to fetch http://x/y.deb  401  Unauthorized [IP: 1.2.3.4 80]", "--secret"),
+            ("npm error code E403", "--secret"),
+            ("ERROR: HTTP error 403 while getting https://x", "--secret"),
+            ("Tunnel connection failed: 407 Proxy Authentication Required", "HTTPS_PROXY"),
             ("pull access denied for x", "--base"),
             ("Get https://registry-1.docker.io/v2/: no such host", "--base"),
             ("Could not resolve 'deb.debian.org'", "HTTP_PROXY"),

@@ -81,7 +81,8 @@ Options:
   --ca FILE         trust these PEM certificates while building, no longer
                     (default: what SSL_CERT_FILE names, if it is set)
   --secret F=FILE   lend a login for registries to the build, and to no image:
-                    F is netrc (apt, pip) or npmrc; needs BuildKit
+                    F is netrc (apt, pip, single packages of npm) or
+                    npmrc (pi's and letta's packages); needs BuildKit
   --jobs N          builds at a time (default: number of processors)
   --fresh           run every step again: brings in Debian's latest updates
   --arg NAME=VALUE  instead of the value in images/versions (KEEP_APT=1, ...)
@@ -189,12 +190,16 @@ fn build_for(
     let at_a_time = wishes.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
     let mut outcomes = build::run(engine, &jobs, at_a_time);
     for image in lacking {
-        report::say(format_args!(
-            "{}: not built: no registry carries it; bring it: {}",
-            image.name,
-            rows::wanted_file(image)
-        ));
-        outcomes.push(Outcome { image, end: End::Lacking, took: Duration::ZERO });
+        let wanted = rows::wanted_file(image);
+        let why = format!("{}: not built: no registry carries it", image.name);
+        let is_named = wishes.names.iter().any(|name| name == image.name || Some(name.as_str()) == image.file);
+        let end = if is_named {
+            End::Failed(Failure::new(why).hint(format!("bring it: cargo xtask images {} {wanted}", image.name)))
+        } else {
+            report::say(format_args!("{why}; bring it: {wanted}"));
+            End::Lacking
+        };
+        outcomes.push(Outcome { image, end, took: Duration::ZERO });
     }
     rows::conclude(engine, images, outcomes)
 }

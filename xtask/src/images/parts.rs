@@ -50,8 +50,9 @@ pub(super) fn verdict(role: Role, size: u64, parts: Parts) -> &'static str {
     match role {
         Role::Agent(_) if parts.ours > OURS_MAX as u64 => "BROKEN: ours at most 1.5 MB",
         Role::Agent(Flavor::Slim) if is_lean && size <= SLIM_MAX => "met: at most 250 MB",
-        Role::Agent(Flavor::Slim) if is_lean => "met: base + package + 15 MB",
-        Role::Agent(Flavor::Slim) => "BROKEN: base + package + 15 MB",
+        Role::Agent(Flavor::Slim) if !is_lean => "BROKEN: needs and ours at most 15 MB",
+        Role::Agent(Flavor::Slim) if parts.interpreter > 0 => "met: base + interpreter + package + 15 MB",
+        Role::Agent(Flavor::Slim) => "met: base + package + 15 MB",
         Role::Agent(Flavor::Full) => "met: ours at most 1.5 MB",
         _ => "-",
     }
@@ -88,7 +89,9 @@ mod tests {
         let parts = |needs, ours| Parts { base: 1, interpreter: 0, package: 1, needs, ours };
         assert_eq!(verdict(slim, 250_000_000, parts(13_500_000, 1_500_000)), "met: at most 250 MB");
         assert_eq!(verdict(slim, 250_000_001, parts(14_999_999, 1)), "met: base + package + 15 MB");
-        assert_eq!(verdict(slim, 1, parts(15_000_000, 1)), "BROKEN: base + package + 15 MB");
+        let with_interpreter = Parts { interpreter: 1, ..parts(14_999_999, 1) };
+        assert_eq!(verdict(slim, 250_000_001, with_interpreter), "met: base + interpreter + package + 15 MB");
+        assert_eq!(verdict(slim, 1, parts(15_000_000, 1)), "BROKEN: needs and ours at most 15 MB");
         assert_eq!(verdict(slim, 1, parts(0, 1_500_001)), "BROKEN: ours at most 1.5 MB");
         assert_eq!(verdict(full, 1, parts(60_000_000, 1_500_000)), "met: ours at most 1.5 MB");
         assert_eq!(verdict(full, 1, parts(0, 1_500_001)), "BROKEN: ours at most 1.5 MB");

@@ -1,19 +1,14 @@
 //! `cargo xtask images save`: everything that a machine without internet needs, in one folder that says what it is.
 //!
-//! The folder's form stands in `src/bundle/mod.rs`, whose `aifo-coder bundle verify|load` reads it. It is written under
-//! another name and gets its own as the last step, so a bundle that is there is whole. The same images and programs make
-//! the same bytes: no time, user or place of this machine goes in.
+//! The folder's form stands in `src/bundle/mod.rs`, whose `aifo-coder bundle verify|load` reads it. It is written into a
+//! folder of its own in there, and moved up when all is whole, the list of sums last: without that it is no bundle. Not
+//! beside it, which may be another disk. The same images and programs make the same bytes: no time, user or place of
+//! this machine goes in.
 
 mod archive;
 mod layout;
 
-use std::{
-    ffi::OsString,
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, io, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use self::archive::Saved;
 use super::{
@@ -56,6 +51,11 @@ into a folder of PATH. share/ holds completions, the manual page and an AppArmor
 On a 64-bit ARM machine it is linux-arm64 in place of linux-amd64.
 ";
 
+/// Where the bundle is written.
+const DRAFT: &str = ".partial";
+/// The list that all else is held against.
+const SUMS: &str = "SHA256SUMS";
+
 /// Writes the bundle.
 ///
 /// # Errors
@@ -63,25 +63,28 @@ On a 64-bit ARM machine it is linux-arm64 in place of linux-amd64.
 pub(super) fn run(engine: &Engine, wishes: &Wishes) -> Result<(), Failure> {
     let output = wishes.output.as_deref();
     let output = output.ok_or_else(|| Failure::new("save wants `--output DIR`").hint("cargo xtask images --help"))?;
-    if fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) || output.is_file() {
+    let is_foreign = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != DRAFT);
+    if fs::read_dir(output).is_ok_and(|mut entries| entries.any(is_foreign)) || output.is_file() {
         return Err(Failure::new(format!("`{}` is there already", output.display())).hint("name a new folder"));
     }
     let choice = choose(engine, wishes)?;
     for (name, why) in &choice.left_out {
         report::say(format_args!("left out: {name}: {why}"));
     }
-    let draft = draft_of(output);
+    let (draft, is_new) = (output.join(DRAFT), !output.exists());
     if draft.exists() {
         fs::remove_dir_all(&draft).map_err(io_failure("remove", draft.display()))?;
     }
-    let written = write(engine, &choice, wishes, &draft);
-    if let Err(failure) = written {
+    if let Err(failure) = write(engine, &choice, wishes, &draft).and_then(|()| move_up(&draft, output)) {
         drop(fs::remove_dir_all(&draft));
+        // Only where nothing is in it: somebody may have mounted or made it.
+        drop(fs::remove_dir(output));
         return Err(explained(failure, output));
     }
-    drop(fs::remove_dir(output));
-    fs::rename(&draft, output).map_err(io_failure("name", output.display()))?;
-    let sums = output.join("SHA256SUMS");
+    if is_new {
+        open(output, 0o755);
+    }
+    let sums = output.join(SUMS);
     let digest = cmd::capture(Command::new("sha256sum").arg(&sums))?;
     let digest = digest.split(' ').next().unwrap_or_default();
     let size = cmd::capture(Command::new("du").args(["--summarize", "--bytes"]).arg(output))?;
@@ -96,17 +99,22 @@ pub(super) fn run(engine: &Engine, wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Beside its final place, so that the last step is one rename.
-fn draft_of(output: &Path) -> PathBuf {
-    let mut name = output.file_name().map_or_else(|| OsString::from("bundle"), OsString::from);
-    name.push(".partial");
-    output.with_file_name(name)
+/// Gives everything its place; the list of sums is what makes it a bundle.
+fn move_up(draft: &Path, output: &Path) -> Result<(), Failure> {
+    let entries = fs::read_dir(draft).map_err(io_failure("read", draft.display()))?;
+    let names = entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<io::Result<Vec<_>>>();
+    let mut names = names.map_err(io_failure("read", draft.display()))?;
+    names.sort_by_key(|name| name == SUMS);
+    for name in names {
+        fs::rename(draft.join(&name), output.join(&name)).map_err(io_failure("move", name.display()))?;
+    }
+    fs::remove_dir(draft).map_err(io_failure("remove", draft.display()))
 }
 
 fn explained(failure: Failure, output: &Path) -> Failure {
     if failure.to_string().to_lowercase().contains("no space left") {
-        let folder = output.parent().unwrap_or(output).display();
-        return failure.hint(format!("`{folder}` needs about twice the images' size while it is written: df -h"));
+        return failure
+            .hint(format!("`{}` needs about twice the images' size while it is written: df -h", output.display()));
     }
     failure
 }
@@ -126,9 +134,9 @@ fn write(engine: &Engine, choice: &Choice, wishes: &Wishes, to: &Path) -> Result
         sbom::write(engine, image, tag, &to.join(format!("sbom/{}-{arch}.spdx.json", image.name)))?;
     }
     put(&to.join("BUNDLE"), &contents(choice, &parts))?;
-    open_up(to)?;
-    put(&to.join("SHA256SUMS"), &sums(to)?)?;
-    wishes.sign.as_ref().map_or(Ok(()), |key| sign(to, key))
+    put(&to.join(SUMS), &sums(to)?)?;
+    wishes.sign.as_ref().map_or(Ok(()), |key| sign(to, key))?;
+    open_up(to, to)
 }
 
 /// Writes what is no image; programs for these processors, or for all that they are built for.
@@ -190,15 +198,21 @@ fn sign(folder: &Path, key: &str) -> Result<(), Failure> {
 }
 
 /// Readable for all, whatever the umask; programs runnable.
-fn open_up(folder: &Path) -> Result<(), Failure> {
-    let mut paths = Vec::new();
-    files(folder, folder, &mut paths)?;
-    for path in paths {
-        let mode = if path.starts_with("bin/") { 0o755 } else { 0o644 };
-        let set = fs::set_permissions(folder.join(&path), fs::Permissions::from_mode(mode));
-        set.map_err(io_failure("change", path))?;
+fn open_up(folder: &Path, root: &Path) -> Result<(), Failure> {
+    for entry in fs::read_dir(folder).map_err(io_failure("read", folder.display()))?.flatten() {
+        let path = entry.path();
+        let mode = if path.is_dir() || path.starts_with(root.join("bin")) { 0o755 } else { 0o644 };
+        open(&path, mode);
+        if path.is_dir() {
+            open_up(&path, root)?;
+        }
     }
     Ok(())
+}
+
+/// A stick's file system may know no modes; there all is as it was mounted.
+fn open(path: &Path, mode: u32) {
+    drop(fs::set_permissions(path, fs::Permissions::from_mode(mode)));
 }
 
 fn put(path: &Path, text: &str) -> Result<(), Failure> {
@@ -209,7 +223,7 @@ fn put(path: &Path, text: &str) -> Result<(), Failure> {
 mod tests {
     use std::path::Path;
 
-    use super::{Choice, Failure, Member, Saved, contents, draft_of, explained};
+    use super::{Choice, Failure, Member, Saved, contents, explained};
     use crate::images::table::find;
 
     #[test]
@@ -225,15 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_stands_beside_its_place() {
-        assert_eq!(draft_of(Path::new("/a/b/")), Path::new("/a/b.partial"));
-        assert_eq!(draft_of(Path::new("b")), Path::new("b.partial"));
-    }
-
-    #[test]
     fn a_full_disk_is_named_with_its_folder() {
         let failure = explained(Failure::new("tar: x: No space left on device"), Path::new("/media/x"));
-        assert!(failure.hint_text().unwrap().contains("`/media` needs"));
+        assert!(failure.hint_text().unwrap().contains("`/media/x` needs"));
         assert_eq!(explained(Failure::new("other"), Path::new("x")).hint_text(), None);
     }
 }
