@@ -58,6 +58,48 @@ fn t37_t39_promise_5_a_killed_shim_takes_its_tool_and_its_daemons_with_it() {
 }
 
 #[test]
+fn t37_a_client_that_is_gone_at_the_start_leaves_its_call_on_record_and_in_its_place() {
+    let rig = Rig::with(Plan { max_calls: 1, ..Plan::default() });
+    // So that its tool starts after its client has gone.
+    let supervisors = process::children(rig.sidecars[0].id());
+    supervisors.iter().for_each(|pid| process::signal(*pid, Signal::STOP));
+    let mut stream = rig.connect();
+    stream.write_all(&rig.call(2, "bash", &["-c", "sleep 1000", "gone"])).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    drop(stream);
+    let mut next = Background::start(&mut rig.bash("exit 7"));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!next.has_ended(), "one place, and two calls");
+    supervisors.iter().for_each(|pid| process::signal(*pid, Signal::CONT));
+    assert!(rig.notice("call=").contains("&arg=gone&"), "it is on record");
+    next.end().expect(7);
+    assert!(rig.notice("call=").contains("&code=7&"));
+}
+
+#[test]
+fn promise_5_a_process_whose_first_thread_has_ended_is_killed_too() {
+    let rig = with_python();
+    let script = "
+import ctypes, os, signal, threading, time
+for name in signal.SIGINT, signal.SIGTERM: signal.signal(name, signal.SIG_IGN)
+def live():
+    open('pids', 'w').write(str(os.getpid()))
+    while True: time.sleep(0.1)
+threading.Thread(target=live).start()
+ctypes.CDLL(None).pthread_exit(None)";
+    let mut call = Background::start(rig.shim("python3").args(["-c", script]));
+    wait_until("it lives on", || {
+        process::pids_in(&rig.file("pids")).first().is_some_and(|pid| process::state(*pid) == Some('Z'))
+    });
+    let pids = process::pids_in(&rig.file("pids"));
+    call.signal(Signal::KILL);
+    call.status_within(STATED_TIME);
+    wait_within(STATED_TIME, "its threads are gone", || {
+        fs::read_dir(format!("/proc/{}/task", pids[0])).map_or(0, Iterator::count) <= 1
+    });
+}
+
+#[test]
 fn t37_defect_21_a_client_that_closes_takes_its_silent_tool_with_it() {
     let rig = with_python();
     for proto in [1, 2] {

@@ -56,7 +56,7 @@ fn end_away(rig: &Rig) {
 }
 
 #[test]
-fn t36_defects_16_17_18_19_each_signal_comes_once_at_once_and_to_the_whole_group() {
+fn t36_defects_16_17_18_19_each_signal_comes_once_at_once_and_to_the_whole_group_but_usr1_and_usr2() {
     let rig = with_python();
     for mut shim in [rig.shim("python3"), rig.shim_by_tcp("python3")] {
         PROCESSES.iter().for_each(|name| drop(fs::remove_file(rig.file(name))));
@@ -64,6 +64,8 @@ fn t36_defects_16_17_18_19_each_signal_comes_once_at_once_and_to_the_whole_group
         shim.env("PATH", "/nonexistent");
         let mut call = logging(&rig, shim);
         let mut expected = "up\n".to_owned();
+        // What only a program knows that was made for them is the program's own; its children would die of it.
+        let mut childs = expected.clone();
         for (signal, name) in [
             (Signal::INT, "INT"),
             (Signal::HUP, "HUP"),
@@ -78,7 +80,8 @@ fn t36_defects_16_17_18_19_each_signal_comes_once_at_once_and_to_the_whole_group
         ] {
             call.signal(signal);
             expected += &format!("{name}\n");
-            wait_until(name, || rig.content("tool") == expected && rig.content("child") == expected);
+            childs += &if name.starts_with("USR") { String::new() } else { format!("{name}\n") };
+            wait_until(name, || rig.content("tool") == expected && rig.content("child") == childs);
             if signal == Signal::TSTP {
                 wait_until("the caller stops too", || process::state(call.pid()) == Some('T'));
             }
@@ -87,7 +90,8 @@ fn t36_defects_16_17_18_19_each_signal_comes_once_at_once_and_to_the_whole_group
         call.signal(Signal::TERM);
         call.end().expect(42);
         expected += "TERM\n";
-        wait_until("the child has it too", || rig.content("child") == expected);
+        childs += "TERM\n";
+        wait_until("the child has it too", || rig.content("child") == childs);
         assert_eq!((rig.content("tool"), rig.content("away").as_str()), (expected, "up\n"));
         end_away(&rig);
     }
@@ -113,7 +117,7 @@ fn t36_what_the_caller_ignores_is_not_passed_on() {
 #[test]
 fn defect_15_an_interrupt_ends_a_tool_that_does_not_ask_for_more() {
     let rig = Rig::with(Plan { tcp: true, ..Plan::default() });
-    for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1), (Signal::USR1, 10)] {
+    for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1)] {
         for mut shim in [rig.shim("bash"), rig.shim_by_tcp("bash")] {
             drop(fs::remove_file(rig.file("pids")));
             let call = Background::start(
@@ -182,7 +186,7 @@ fn t36_a_second_interrupt_is_followed_by_the_end() {
 #[test]
 fn t36_signals_before_the_tool_runs_are_not_lost() {
     let mut rig = Rig::with(Plan { kinds: vec![], expected: vec!["c-cpp"], ..Plan::default() });
-    let informed = Background::start(&mut rig.bash("sleep 1000; echo no"));
+    let informed = Background::start(&mut rig.bash("exec sleep 1000"));
     let interrupted = Background::start(&mut rig.bash("echo ran >> ran"));
     let is_collecting = |call: &Background| process::mask(call.pid(), "SigBlk") & 1 << 9 != 0;
     wait_until("both wait with their signals collected", || is_collecting(&informed) && is_collecting(&interrupted));

@@ -147,7 +147,7 @@ pub fn wait<const N: usize>(on: [(BorrowedFd<'_>, Want); N], limit: Option<Durat
         let fd = if events == 0 { -1 } else { fd.as_raw_fd() };
         PollFd { fd, events, revents: 0 }
     });
-    let timeout = limit.map_or(-1, |limit| c_int::try_from(limit.as_millis()).unwrap_or(c_int::MAX));
+    let timeout = limit.map_or(-1, |limit| c_int::try_from(limit.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX));
     loop {
         // SAFETY: `fds` is a live array of exactly N entries.
         let ready = unsafe { poll(fds.as_mut_ptr(), N as c_ulong, timeout) };

@@ -40,13 +40,15 @@ fn parents() -> Vec<(u32, u32)> {
 }
 
 /// The fourth field of proc_pid_stat(5). The second is a file name in parentheses and may itself hold blanks and
-/// parentheses, so the last closing one counts. A zombie has ended and is nobody's to kill.
+/// parentheses, so the last closing one counts. A zombie has ended and is nobody's to kill, unless
+/// only its first thread has: others (field 20) then go on.
 fn parent_in(stat: &[u8]) -> Option<u32> {
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
     let mut fields = stat.get(name_end + 1..)?.split(|&byte| byte == b' ').filter(|field| !field.is_empty());
     let state = fields.next()?;
     let parent = str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-    if state == b"Z" { None } else { Some(parent) }
+    let threads = fields.nth(15).and_then(|field| str::from_utf8(field).ok()?.parse::<u32>().ok());
+    if state == b"Z" && threads.is_none_or(|threads| threads <= 1) { None } else { Some(parent) }
 }
 
 #[cfg(test)]
@@ -57,6 +59,8 @@ mod tests {
     fn a_name_with_parentheses_does_not_hide_the_parent() {
         assert_eq!(parent_in(b"12 (a) b (c)) S 7 12 12"), Some(7));
         assert_eq!(parent_in(b"12 (sleep) Z 7 12 12"), None);
+        let zombie = |threads| format!("12 (sleep) Z 7 12 12 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 99").into_bytes();
+        assert_eq!((parent_in(&zombie(1)), parent_in(&zombie(2))), (None, Some(7)));
         assert_eq!(parent_in(b"12 sleep S 7"), None);
     }
 

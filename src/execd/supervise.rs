@@ -18,7 +18,7 @@ use std::{
 };
 
 use aifo_shim::{
-    sys::{self as signals, Ended, SIGCHLD, SIGCONT, SIGINT, SIGKILL, SIGTERM, Signals, Want},
+    sys::{self as signals, Ended, SIGCHLD, SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGUSR1, SIGUSR2, Signals, Want},
     tree,
     wire::exec::{CStrings, ExecRequest},
 };
@@ -78,7 +78,8 @@ fn start(request: &ExecRequest, stdio: &[OwnedFd; 3], shared: &Shared) -> Result
     fixed.extend(found.venv.as_ref().map(|venv| ("VIRTUAL_ENV", venv.as_os_str())));
     let env = login::for_call(&shared.env, &request.env, &fixed);
     let mut argv = CStrings::default();
-    argv.push(&request.tool);
+    // A tool that goes by another name here is told that name: Python finds itself by it.
+    argv.push(found.program.file_name().map_or(request.tool.as_slice(), OsStrExt::as_bytes));
     request.args.iter().for_each(|arg| argv.push(arg));
     let program = CString::new(found.program.as_os_str().as_bytes()).map_err(|_nul| StartFailure::NotFound)?;
     sys::spawn(&program, &argv, &env, stdio).map_err(|error| {
@@ -182,7 +183,11 @@ impl Watch<'_> {
             kill_tree();
             return;
         }
-        signals::send_to_group(self.tool, number);
+        match number {
+            // Meant for the program that knows them; what it has started may not.
+            SIGUSR1 | SIGUSR2 => signals::send(self.tool, number),
+            _ => signals::send_to_group(self.tool, number),
+        }
         if number == SIGINT && !self.interactive {
             self.interrupts += 1;
             if self.interrupts == 2 && self.next.is_none() {

@@ -72,8 +72,9 @@ where
             drop(start(pool));
         }
         (pool.handle)(connection);
-        if pool.free.fetch_add(1, Ordering::SeqCst) >= KEPT {
-            pool.free.fetch_sub(1, Ordering::SeqCst);
+        // In one step: a thread that is leaving must not be counted as free by one that takes the last.
+        let stays = |free| (free < KEPT).then_some(free + 1);
+        if pool.free.fetch_update(Ordering::SeqCst, Ordering::SeqCst, stays).is_err() {
             pool.alive.fetch_sub(1, Ordering::SeqCst);
             return;
         }

@@ -15,6 +15,7 @@ use aifo_shim::wire::{
     exit::{FAILED, Outcome},
 };
 
+use super::watch::Running;
 use crate::{channel::Usage, control::CallRecord};
 
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ struct Call {
 }
 
 impl Calls {
-    /// Takes note of a call that has started.
+    /// Takes note of a call that a sidecar is told to start.
     pub(super) fn begin(&self, channel: &Arc<OwnedFd>, begun: Instant, record: CallRecord) {
         let call = Call { channel: Arc::clone(channel), begun, record };
         self.lock().insert(call.record.exec_id.clone(), call);
@@ -43,6 +44,11 @@ impl Calls {
     /// The record of a call that has ended; none where the proxy's end was quicker.
     pub(super) fn end(&self, id: &str, outcome: &Outcome, usage: Usage) -> Option<CallRecord> {
         self.lock().remove(id).map(|call| call.ended(outcome, usage))
+    }
+
+    /// Of a call that was not started there is nothing to tell.
+    pub(super) fn forget(&self, id: &str) {
+        drop(self.lock().remove(id));
     }
 
     /// The records of all calls that run, whose ends nobody will see.
@@ -72,7 +78,7 @@ impl Call {
 }
 
 /// What is known of a call when it starts.
-pub(super) fn record(exec_id: String, kind: String, request: &ExecRequest, proto: u8) -> CallRecord {
+pub(super) fn record(running: &Running, request: &ExecRequest, proto: u8) -> CallRecord {
     let mut room = CallRecord::MAX_ARGS;
     let fits = |arg: &&[u8]| {
         let fits = arg.len() <= room;
@@ -80,8 +86,8 @@ pub(super) fn record(exec_id: String, kind: String, request: &ExecRequest, proto
         fits
     };
     CallRecord {
-        exec_id,
-        kind,
+        exec_id: running.exec_id.clone(),
+        kind: running.kind.clone(),
         tool: String::from_utf8_lossy(&request.tool).into_owned(),
         args: request.args.iter().take_while(fits).map(<[u8]>::to_vec).collect(),
         args_total: request.args.len(),

@@ -26,7 +26,7 @@ use super::{
     watch::{self, Ended, Running},
 };
 use crate::{
-    channel::{self, Report, StartFailure},
+    channel::{self, Report, StartFailure, Usage},
     control::Notice,
     random,
 };
@@ -56,22 +56,25 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     let slot = queue(conn, &state.slots)?;
     let begun = Instant::now();
     let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
-    let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
-        Started::Running { kind, call, first } => {
-            (Running { exec_id: random::hex(16)?, kind, call: Arc::new(call) }, first)
+    let call = Call { exec_id: random::hex(16)?, begun, proto, request, state, conn };
+    let started = call.start(&descriptors, &sidecars).inspect_err(|_| state.calls.forget(&call.exec_id))?;
+    // On record before the client hears of the end: the session may end with it.
+    let tell = |exec_id: &str, outcome: &Outcome, usage: Usage| {
+        let record = state.calls.end(exec_id, outcome, usage);
+        record.into_iter().for_each(|record| state.notices.tell(Notice::Call(record)));
+    };
+    let (running, first) = match started {
+        Started::Running(running, first) => (running, first),
+        Started::Not(outcome) => {
+            tell(&call.exec_id, &outcome, Usage::default());
+            return output.answer_unstarted(conn, &outcome);
         }
-        Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
     // What is not needed any more must not be held as long as a tool runs, and its copies of the client's pipes least.
-    let record = calls::record(running.exec_id.clone(), running.kind.clone(), &request, proto);
-    drop((descriptors, request, large));
-    state.calls.begin(&running.call, begun, record);
+    drop((descriptors, call, large));
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
     let Ended { outcome, usage, timed_out, unsent } = ended;
-    // On record before the client hears of the end: the session may end with it.
-    if let Some(record) = state.calls.end(&running.exec_id, &outcome, usage) {
-        state.notices.tell(Notice::Call(record));
-    }
+    tell(&running.exec_id, &outcome, usage);
     output.finish(conn, unsent?, &outcome, timed_out)
 }
 
@@ -97,67 +100,80 @@ fn settle<'a>(conn: &Conn, sidecars: Vec<&'a Sidecar>) -> Result<Vec<&'a Sidecar
 
 enum Started {
     /// It runs, or has already ended, as its sidecar's first report says.
-    Running { kind: String, call: OwnedFd, first: Report },
+    Running(Running, Report),
     /// For a reason that is the call's own end.
     Not(Outcome),
 }
 
-/// Starts the tool in the first sidecar that has it: those that said so first, then the others, for a tool may have been
-/// installed since.
-fn start(
-    conn: &Conn,
-    request: &ExecRequest,
-    descriptors: &[OwnedFd; 3],
-    sidecars: &[&Sidecar],
-) -> Result<Started, Refusal> {
-    let tool = String::from_utf8_lossy(&request.tool).into_owned();
-    let encoded = channel::encode_start(request);
-    let (holders, others): (Vec<&Sidecar>, Vec<&Sidecar>) = sidecars.iter().partition(|sidecar| sidecar.holds(&tool));
-    let mut reason = None;
-    for sidecar in holders.into_iter().chain(others) {
-        let Some(call) = sidecar.open_call() else {
-            reason = reason.or(sidecar.trouble());
-            continue;
-        };
-        if let Err(error) = channel::send_start(&call, &encoded, descriptors) {
-            reason = reason.or(Some(format!("the {} sidecar does not take calls: {error}", sidecar.kind)));
-            continue;
-        }
-        match first_report(conn, &call)? {
-            Some(first @ (Report::Started | Report::Exited { .. } | Report::Signaled { .. })) => {
-                return Ok(Started::Running { kind: sidecar.kind.clone(), call, first });
-            }
-            Some(Report::Failed(StartFailure::NotFound)) => {
-                let absent = format!("`{tool}` is not installed in the {} sidecar", sidecar.kind);
-                reason = reason.or(Some(absent));
-            }
-            Some(Report::Failed(failure)) => return not_started(&tool, &request.cwd, &sidecar.kind, failure),
-            None => {
-                let outcome = Outcome::said(FAILED, format!("the {} sidecar lost the call", sidecar.kind));
-                return Ok(Started::Not(outcome));
-            }
-        }
-    }
-    Err(Refusal::NotAvailable { tool, reason: reason.unwrap_or_default() })
+/// A call that may be run.
+struct Call<'a> {
+    exec_id: String,
+    begun: Instant,
+    proto: u8,
+    request: ExecRequest,
+    state: &'a State,
+    conn: &'a Conn,
 }
 
-/// What the sidecar says first; none when it is gone or too slow.
-fn first_report(conn: &Conn, call: &OwnedFd) -> Result<Option<Report>, Refusal> {
-    let deadline = Instant::now() + START_PATIENCE;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let [gone, report] = ready::poll([Some(conn.hangup()), Some(PollFd::new(call, PollFlags::IN))], Some(left))?;
-        if report {
-            let mut record = [0; 64];
-            let length = channel::receive(call, &mut record).map_or(0, |(length, _)| length);
-            return Ok(Report::decode(record.get(..length).unwrap_or_default()));
+impl Call<'_> {
+    /// Starts the tool in the first sidecar that has it: those that said so first, then the others, for a tool may have
+    /// been installed since. What a sidecar was told to start is on record from then on.
+    fn start(&self, descriptors: &[OwnedFd; 3], sidecars: &[&Sidecar]) -> Result<Started, Refusal> {
+        let tool = String::from_utf8_lossy(&self.request.tool).into_owned();
+        let encoded = channel::encode_start(&self.request);
+        let (holders, others): (Vec<&Sidecar>, Vec<&Sidecar>) =
+            sidecars.iter().partition(|sidecar| sidecar.holds(&tool));
+        let mut reason = None;
+        for sidecar in holders.into_iter().chain(others) {
+            let Some(channel) = sidecar.open_call() else {
+                reason = reason.or(sidecar.trouble());
+                continue;
+            };
+            let running =
+                Running { exec_id: self.exec_id.clone(), kind: sidecar.kind.clone(), call: Arc::new(channel) };
+            let record = calls::record(&running, &self.request, self.proto);
+            self.state.calls.begin(&running.call, self.begun, record);
+            if let Err(error) = channel::send_start(&running.call, &encoded, descriptors) {
+                reason = reason.or(Some(format!("the {} sidecar does not take calls: {error}", sidecar.kind)));
+                continue;
+            }
+            match self.first_report(&running.call)? {
+                Some(first @ (Report::Started | Report::Exited { .. } | Report::Signaled { .. })) => {
+                    return Ok(Started::Running(running, first));
+                }
+                Some(Report::Failed(StartFailure::NotFound)) => {
+                    let absent = format!("`{tool}` is not installed in the {} sidecar", sidecar.kind);
+                    reason = reason.or(Some(absent));
+                }
+                Some(Report::Failed(failure)) => return not_started(&tool, &self.request.cwd, &sidecar.kind, failure),
+                None => {
+                    let outcome = Outcome::said(FAILED, format!("the {} sidecar lost the call", sidecar.kind));
+                    return Ok(Started::Not(outcome));
+                }
+            }
         }
-        if gone {
-            // Dropping our end cancels the call.
-            return Err(Refusal::Vanished);
-        }
-        if left.is_zero() {
-            return Ok(None);
+        Err(Refusal::NotAvailable { tool, reason: reason.unwrap_or_default() })
+    }
+
+    /// What the sidecar says first; none when it is gone or too slow. A call whose client has gone meanwhile may be
+    /// running all the same, so it is watched to its end like any other.
+    fn first_report(&self, call: &OwnedFd) -> Result<Option<Report>, Refusal> {
+        let deadline = Instant::now() + START_PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let news = PollFd::new(call, PollFlags::IN);
+            let [gone, report] = ready::poll([Some(self.conn.hangup()), Some(news)], Some(left))?;
+            if report {
+                let mut record = [0; 64];
+                let length = channel::receive(call, &mut record).map_or(0, |(length, _)| length);
+                return Ok(Report::decode(record.get(..length).unwrap_or_default()));
+            }
+            if gone {
+                return Ok(Some(Report::Started));
+            }
+            if left.is_zero() {
+                return Ok(None);
+            }
         }
     }
 }

@@ -166,7 +166,9 @@ impl Watch<'_> {
         self.ended = match report {
             Some(Report::Exited { code, usage }) => Some((Outcome::exited(code), usage)),
             Some(Report::Signaled { signal, usage }) => Some((Outcome::signaled(signal), usage)),
-            Some(Report::Started | Report::Failed(_)) => return,
+            Some(Report::Started) => return,
+            // Its client did not wait for this.
+            Some(Report::Failed(_)) => Some((Outcome::said(FAILED, "it could not be started"), Usage::default())),
             None => {
                 let reason = format!("the {} sidecar is gone; the call's end is unknown", self.running.kind);
                 Some((Outcome::said(FAILED, reason), Usage::default()))

@@ -98,20 +98,13 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// Words that make a name look like a secret, wherever they stand in it between underscores.
-const SECRET_WORDS: &[&str] = &[
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "APIKEY",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "PAT",
-    "AUTH",
-];
+const SECRET_WORDS: &[&str] = &["PAT", "AUTH", "PASS", "SSHPASS"];
+
+/// The same also as a part of a word: `PGPASSWORD`.
+const SECRET_PARTS: &[&str] = &["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL"];
+
+/// The same as the end of a word: `NPM_CONFIG__AUTHTOKEN`, but not `TOKENIZERS_PARALLELISM`.
+const SECRET_WORD_ENDINGS: &[&str] = &["TOKEN", "TOKENS", "APIKEY", "ACCESSKEY", "PRIVATEKEY"];
 
 /// Endings of names that look like a secret. A bare `KEY` in the middle (`KEYBOARD`, `KEY_DIR`) does not.
 const SECRET_ENDINGS: &[&str] = &["_KEY", "_KEYS", "_KEY_ID", "_PASS", "_PWD", "_COOKIE", "_DSN"];
@@ -132,5 +125,10 @@ pub fn may_cross(name: &[u8]) -> bool {
         || is(LOADERS)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || name.split('_').any(|word| SECRET_WORDS.contains(&word)))
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
+        || name.split('_').any(is_secret_word))
+}
+
+fn is_secret_word(word: &str) -> bool {
+    SECRET_WORDS.contains(&word) || SECRET_WORD_ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
