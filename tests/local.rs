@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{Background, Ran, TempDir, clean, process, program, wait_until, wait_within};
+use crate::support::{Background, Ran, TempDir, Terminal, clean, process, program, wait_until, wait_within};
 
 /// A folder for sessions: workspace, HOME, and a folder for temporary files that only they use.
 #[derive(Debug)]
@@ -226,5 +226,25 @@ fn a_call_that_the_end_of_its_session_cuts_off_is_on_record_too() {
     let said = ran.err();
     let told: Vec<&str> = said.lines().filter(|line| line.contains("c-cpp: dash -c ")).collect();
     assert!(told.len() == 1 && told[0].contains(" ended with "), "{ran}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_interrupt_key_is_the_agents_while_it_runs() {
+    let place = Place::new();
+    for end in ["exit 7", "kill -INT $$"] {
+        let script = format!("trap 'echo cleaned; trap - INT; {end}' INT; echo up; while :; do sleep 0.05; done");
+        let terminal = Terminal::open();
+        let mut launcher = terminal.run(&place.launcher(&["run", "--", "/bin/sh", "-c", &script]));
+        terminal.shows("up");
+        terminal.keys("\u{3}");
+        terminal.shows("cleaned");
+        assert_eq!(launcher.status_within(Duration::from_secs(20)).code(), Some(if end == "exit 7" { 7 } else { 130 }));
+    }
+    // What a process sends is meant for the launcher.
+    let mut launcher = Background::start(&mut place.agent(&[], "trap '' INT; touch up; sleep 1014"));
+    wait_until("the agent runs", || place.folder("workspace/up").exists());
+    launcher.signal(Signal::INT);
+    launcher.status_within(Duration::from_secs(10));
     place.assert_nothing_left();
 }

@@ -13,7 +13,7 @@ use std::{
     process::{ChildStdin, Command, Stdio},
 };
 
-pub(crate) use self::run::{Env, Mount, Network, RunSpec, Volume};
+pub(crate) use self::run::{Env, Mount, Network, RunSpec, Stdin, Volume};
 use crate::error::Error;
 
 /// A docker-compatible program.

@@ -1,6 +1,26 @@
 //! What a container is to be, and the `docker run` arguments that say so. Pure.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
+
+/// Two bytes that no terminal sends, since no UTF-8 holds them: docker has keys of its own for leaving a container, would
+/// hold the first of them back until the next key, and report the leaving as success.
+const NO_KEYS: &[u8] = b"\xff,\xfe";
+
+/// What a container's standard input is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Stdin {
+    /// What the caller of docker has, or hands over.
+    #[default]
+    Callers,
+    /// The same, a terminal that becomes the container's own.
+    Terminal,
+    /// At its end from the start.
+    Empty,
+}
 
 /// A container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,7 +42,7 @@ pub(crate) struct RunSpec {
     pub(crate) tmpfs: Vec<String>,
     pub(crate) env: Vec<Env>,
     pub(crate) workdir: Option<String>,
-    pub(crate) tty: bool,
+    pub(crate) stdin: Stdin,
     pub(crate) read_only: bool,
     pub(crate) pids: u32,
     pub(crate) memory: Option<String>,
@@ -112,9 +132,13 @@ impl RunSpec {
     /// The arguments behind `docker`. Nothing in them is secret.
     pub(crate) fn argv(&self) -> Vec<OsString> {
         let mut argv = Argv::default();
-        argv.words(&["run", "--rm", "--interactive"]);
-        if self.tty {
-            argv.word("--tty");
+        argv.words(&["run", "--rm"]);
+        if self.stdin != Stdin::Empty {
+            argv.word("--interactive");
+        }
+        if self.stdin == Stdin::Terminal {
+            argv.words(&["--tty", "--detach-keys"]);
+            argv.0.push(OsStr::from_bytes(NO_KEYS).to_owned());
         }
         argv.option("--name", &self.name);
         self.labels.iter().for_each(|(name, value)| argv.option("--label", &format!("{name}={value}")));

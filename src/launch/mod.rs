@@ -11,6 +11,7 @@ mod git;
 mod identity;
 mod images;
 mod inside;
+mod keys;
 mod local;
 mod lock;
 mod member;
@@ -20,9 +21,10 @@ mod session;
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, IsTerminal},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
@@ -36,6 +38,7 @@ pub(crate) use self::{
 use self::{
     identity::Identity,
     inside::Inside,
+    keys::Keys,
     local::Folder,
     lock::Lock,
     pod::{Pod, Program, Request},
@@ -44,7 +47,7 @@ use self::{
 use crate::{
     agent::{Agent, by_name},
     config::{Config, Runtime},
-    docker::{Daemon, Docker},
+    docker::{Daemon, Docker, Stdin},
     error::Error,
     image::Image,
     report,
@@ -75,7 +78,7 @@ pub(crate) struct Manner {
 /// Whatever keeps the session from running; the agent's own end is not an error.
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
-    let Prepared { parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
+    let Prepared { mut parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
         for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
@@ -89,7 +92,9 @@ pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option
     let kinds: Vec<&str> = request.sidecars.iter().map(|(kind, _)| kind.name).collect();
     let with = if kinds.is_empty() { String::new() } else { format!(" with {}", kinds.join(", ")) };
     report::say(format_args!("session {}: {}{with}", identity.id, request.program.name));
-    session::run(parts, |mut agent| agent.wait()).map(Some)
+    let sidecars = parts.sidecars.iter_mut().map(|(command, _)| command);
+    let keys = Keys::hear([&mut parts.proxy, &mut parts.agent].into_iter().chain(sidecars));
+    session::run(parts, |mut agent| keys.leave_to_agent(|| agent.wait())).map(Some)
 }
 
 /// Runs a task without a terminal and gives what it printed on standard output.
@@ -192,13 +197,23 @@ fn request(
         workspace: workspace(config)?,
         user: config.text("session.user").unwrap_or(&identity.user).to_owned(),
         ca: config.path("session.ca").map(read).transpose()?,
-        tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
+        stdin: stdin(task),
         common: extras::common(),
         variables: extras::variables(config)?,
         mounts: extras::mounts(config)?,
         published: extras::ports(config)?,
         apparmor: daemon.map(apparmor).transpose()?.flatten(),
     })
+}
+
+/// An agent looks at its standard input before it reads it: from a terminal it wants keys, from anything else all there
+/// is. A terminal that it cannot have for its own, because its output goes elsewhere, would be such a thing without end.
+fn stdin(task: &Task) -> Stdin {
+    match (io::stdin().is_terminal(), io::stdout().is_terminal(), task) {
+        (true, true, _) => Stdin::Terminal,
+        (true, false, Task::Agent { agent, .. }) if agent.is_exclusive() => Stdin::Empty,
+        _ => Stdin::Callers,
+    }
 }
 
 fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program, Error> {
@@ -263,10 +278,14 @@ pub(crate) fn host_arch() -> &'static str {
 /// A command as one would type it.
 fn shown(command: &Command) -> String {
     let words = [command.get_program()].into_iter().chain(command.get_args());
-    words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+fn quoted(word: &OsStr) -> String {
+    let Some(word) = word.to_str() else {
+        let bytes = word.as_bytes().iter().flat_map(|byte| byte.escape_ascii()).map(char::from);
+        return format!("$'{}'", bytes.collect::<String>());
+    };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Config,
     control::{ProxySettings, SidecarSettings},
-    docker::{Env, Mount, Network, RunSpec, Volume},
+    docker::{Env, Mount, Network, RunSpec, Stdin, Volume},
     toolchain::{HOME, Kind},
 };
 
@@ -46,7 +46,7 @@ pub(crate) struct Request {
     pub(crate) user: String,
     /// The bundle that the user wants trusted.
     pub(crate) ca: Option<Vec<u8>>,
-    pub(crate) tty: bool,
+    pub(crate) stdin: Stdin,
     /// What every container gets: of the caller's variables those that concern all, and the time zone.
     pub(crate) common: Vec<Env>,
     /// Added by hand: for the agent alone, for agent and sidecars, for the session.
@@ -222,7 +222,7 @@ impl Planner<'_> {
             image: program.image.clone(),
             entrypoint: format!("{BIN}/aifo-entrypoint"),
             args: self.entrypoint_words(),
-            tty: self.request.tty,
+            stdin: self.request.stdin,
             ..self.member("agent", "agent")
         };
         run.mounts.extend(program.inside.mounts.iter().cloned());

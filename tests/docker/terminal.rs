@@ -61,6 +61,23 @@ fn an_agent_starts_with_the_windows_size_and_never_with_none() {
 
 #[test]
 #[ignore = "needs docker"]
+fn promise_1_every_key_is_the_agents_and_none_leaves_the_session() {
+    let place = Place::new();
+    let keys = "stty raw -echo; echo rea'd'y; exec cat -v";
+    let mut window = place.launcher(&["run", "--", "sh", "-c", keys]).open(80, 24);
+    window.shows_since(0, "ready");
+    // Docker's own keys for leaving a container: the first would be held back, both together end it all with 0.
+    for (typed, shown) in [("\u{10}", "^P"), ("\u{10}\u{11}", "^P^Q"), ("ü", "M-CM-<"), ("\u{3}", "^C")] {
+        let before = window.now();
+        window.terminal().keys(typed);
+        window.shows_since(before, shown);
+    }
+    docker(&["kill", "--signal", "TERM", &window.name("agent")]).expect(0);
+    assert_eq!(window.end(), Some(143));
+}
+
+#[test]
+#[ignore = "needs docker"]
 fn ctrl_c_ends_the_tool_and_not_the_shell() {
     let place = Place::new();
     let mut window = open(&place);
