@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(grandchildren.len(), 2);
         assert!(descendants(me).is_superset(&grandchildren));
         for pid in grandchildren {
-            std::process::Command::new("kill").arg(pid.to_string()).status().unwrap();
+            crate::sys::send(pid, crate::sys::SIGKILL);
         }
         child.wait().unwrap();
     }

@@ -44,11 +44,15 @@ pub(crate) fn dist(arch: &str) -> PathBuf {
     folder
 }
 
-/// A program that sees nothing of the environment that the tests run in but PATH: a CI has variables, such as `CI`,
-/// that calls carry.
+/// How docker is reached, where that is not its usual place.
+const DOCKER: [&str; 3] = ["DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"];
+
+/// A program that sees nothing of the environment that the tests run in but PATH and the way to docker: a CI has
+/// variables, such as `CI`, that calls carry.
 pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", env::var_os("PATH").unwrap_or_default());
+    command.envs(DOCKER.into_iter().filter_map(|name| Some((name, env::var_os(name)?))));
     command
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
         report::out(HELP);
         return Ok(());
     };
+    needed_by_all()?;
     build::build(Arch::host())?;
     let docker = !plan.quick && cmd::docker_answers();
     if plan.docker && !docker {
@@ -48,19 +49,32 @@ pub(crate) fn main(args: Vec<OsString>) -> Result<(), Failure> {
     if !absent.iter().any(|need| need.program == EMULATOR) {
         build::build(Arch::Arm64)?;
     }
-    let filter = plan.filter.as_deref();
-    run_tests(&["--workspace", "--lib", "--bins"], filter, &[])?;
-    run_tests(&["--package", "aifo-provider", "--test", "program"], filter, &[])?;
     let mut skipped = Vec::new();
     if !docker {
         report::say("tests that need docker are skipped: no Docker Engine answers, or --quick was given");
         skipped.push("docker::");
+    } else if !is_root() {
+        report::say("tests that start a Docker Engine of their own are skipped: only root can");
+        skipped.push("docker::bundle::");
     }
     for Need { tests, program, .. } in absent {
         report::say(format_args!("tests that need {program} are skipped: it is not installed"));
-        skipped.push(tests);
+        skipped.extend(*tests);
     }
-    run_tests(&["--package", "aifo-coder", "--test", "it"], filter, &skipped)
+    let runs: [(&[&str], &[&str]); 3] = [
+        (&["--workspace", "--lib", "--bins"], &[]),
+        (&["--package", "aifo-provider", "--test", "program"], &[]),
+        (&["--package", "aifo-coder", "--test", "it"], &skipped),
+    ];
+    let filter = plan.filter.as_deref();
+    if let Some(filter) = filter {
+        let listed = runs.iter().map(|(what, skipped)| cmd::capture(tests(what, Some(filter), skipped).arg("--list")));
+        let listed = listed.collect::<Result<Vec<_>, _>>()?;
+        if !listed.iter().flat_map(|text| text.lines()).any(|line| line.ends_with(": test")) {
+            return Err(Failure::new(format!("no test that can run here has `{filter}` in its name")));
+        }
+    }
+    runs.iter().try_for_each(|(what, skipped)| cmd::run(&mut tests(what, filter, skipped)))
 }
 
 fn parse(args: &[OsString]) -> Result<Option<Plan>, Failure> {
@@ -80,11 +94,21 @@ fn parse(args: &[OsString]) -> Result<Option<Plan>, Failure> {
 }
 
 /// Ignored tests are those that need something; the modules of what is missing are left out by name.
-fn run_tests(what: &[&str], filter: Option<&str>, skipped: &[&str]) -> Result<(), Failure> {
+fn tests(what: &[&str], filter: Option<&str>, skipped: &[&str]) -> Command {
     let mut command = with_default_signals(cmd::cargo());
     command.args(["test", "--quiet"]).args(what).arg("--").args(filter);
     command.arg("--include-ignored").args(skipped.iter().flat_map(|module| ["--skip", module]));
-    cmd::run(&mut command)
+    // Tests have a home of their own, where no context of docker's client is kept.
+    if let Some(host) = docker_host() {
+        command.env("DOCKER_HOST", host);
+    }
+    command
+}
+
+/// Where the client's context has its engine.
+fn docker_host() -> Option<String> {
+    let mut asked = cmd::docker();
+    cmd::capture(asked.args(["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])).ok()
 }
 
 /// A job that a shell runs in the background ignores interrupts, and so would every tool that a test starts and
@@ -100,7 +124,7 @@ fn with_default_signals(cargo: Command) -> Command {
 
 /// A program that some tests need, and Debian's package that has it.
 struct Need {
-    tests: &'static str,
+    tests: &'static [&'static str],
     program: &'static str,
     package: &'static str,
 }
@@ -108,16 +132,42 @@ struct Need {
 const EMULATOR: &str = "qemu-aarch64-static";
 
 const NEEDS: &[Need] = &[
-    Need { tests: "emulated::", program: EMULATOR, package: "qemu-user-static" },
-    Need { tests: "written::zsh_", program: "zsh", package: "zsh" },
-    Need { tests: "written::fish_", program: "fish", package: "fish" },
-    Need { tests: "written::the_manual_page_", program: "groff", package: "groff-base" },
+    Need { tests: &["emulated::"], program: EMULATOR, package: "qemu-user-static" },
+    Need { tests: &["written::zsh_"], program: "zsh", package: "zsh" },
+    Need { tests: &["written::fish_"], program: "fish", package: "fish" },
+    Need { tests: &["written::the_manual_page_"], program: "groff", package: "groff-base" },
+    Need { tests: &["shim::traced::"], program: "strace", package: "strace" },
+    Need { tests: &["docker::tmux::", "docker::agents::outlive::"], program: "tmux", package: "tmux" },
+    Need { tests: &["docker::push::"], program: "docker-registry", package: "docker-registry" },
+    Need { tests: &["docker::signing::", "docker::bundle::"], program: "gpg-agent", package: "gpg-agent" },
+    Need { tests: &["docker::bundle::"], program: "dockerd", package: "docker.io" },
+    Need { tests: &["docker::bundle::"], program: "ip", package: "iproute2" },
 ];
 
-/// What is not installed; where all is required, the first of it is the failure.
+/// What tests of all kinds call, as tools and as clients.
+const BY_ALL: [&str; 4] = ["curl", "git", "make", "python3"];
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+fn is_root() -> bool {
+    cmd::capture(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
+}
+
+fn needed_by_all() -> Result<(), Failure> {
+    let missing: Vec<&str> = BY_ALL.into_iter().filter(|program| !is_there(program)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(" ");
+    Err(Failure::new(format!("the tests call programs that are not installed: {missing}"))
+        .hint(format!("apt-get install {missing}")))
+}
+
+/// Of what only some need, what is not installed; where all is required, the first of it is the failure.
 fn absent(required: bool) -> Result<Vec<&'static Need>, Failure> {
-    let is_there = |need: &&Need| Command::new(need.program).arg("--version").stdout(Stdio::null()).status().is_ok();
-    let absent: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need)).collect();
+    let absent: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.program)).collect();
     match absent.first() {
         Some(Need { program, package, .. }) if required => {
             Err(Failure::new(format!("--docker was asked for, but {program} is not installed"))
