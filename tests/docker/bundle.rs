@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Background, Ran, TempDir, docker::Island, program, xtask};
+use crate::support::{Background, Ran, TempDir, docker::Island, program, under, xtask};
 
 const RELEASE: &str = concat!(":release-", env!("CARGO_PKG_VERSION"));
 
@@ -197,6 +197,22 @@ fn a_bundle_is_never_written_over_anything_or_left_in_part() {
     let ran = save(&["claude"], &dir.path().join("new"), None);
     ran.expect(1);
     assert!(ran.err().contains("none of these images may or can be passed on"), "{ran}");
+}
+
+#[test]
+#[ignore = "needs docker"]
+fn a_bundle_may_be_written_onto_an_empty_stick_and_anybody_may_read_it() {
+    let dir = TempDir::new();
+    let stick = dir.path().to_str().expect("plain");
+    // A mount that nobody else sees; then what not all may read, and what is there.
+    let script = "umask 077; mount -t tmpfs none \"$0\" && \"$@\" && cd \"$0\" && find . ! -perm -004 && ls -A";
+    let save = xtask(&["images", "save", "shell-slim", "--output", stick]);
+    let mut command = under(&["unshare", "--mount", "sh", "-c", script, stick], &save);
+    let ran = Background::start(command.stdin(Stdio::null())).end_within(Duration::from_secs(300));
+    let said = ran.expect(0);
+    let (_, listed) = said.split_once("\ndigest ").expect("the digest is printed");
+    let names: Vec<&str> = listed.lines().skip(1).collect();
+    assert_eq!(names, ["BUNDLE", "LICENSE", "README", "SHA256SUMS", "bin", "images", "sbom", "share"]);
 }
 
 fn arch() -> &'static str {
