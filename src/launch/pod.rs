@@ -234,8 +234,11 @@ impl Planner<'_> {
         run.env.push(plain("AIFO_TOOLEEXEC_URL", &url));
         run.env.push(Env::Secret("AIFO_TOOLEEXEC_TOKEN".to_owned(), self.identity.token.clone()));
         run.env.push(plain("AIFO_AGENT_NAME", &program.name));
-        let uid = self.request.user.split(':').next().unwrap_or_default();
-        run.env.push(plain("XDG_RUNTIME_DIR", &format!("/tmp/runtime-{uid}")));
+        if program.toolchain.is_none() {
+            // The entrypoint makes it; a toolchain's own container is left as its image has it, as sidecars are.
+            let uid = self.request.user.split(':').next().unwrap_or_default();
+            run.env.push(plain("XDG_RUNTIME_DIR", &format!("/tmp/runtime-{uid}")));
+        }
         if self.config.is_on("tool.verbose") {
             run.env.push(plain("AIFO_TOOLCHAIN_VERBOSE", "1"));
         }
