@@ -1,11 +1,13 @@
 //! A session of plain processes: the same proxy, execd and shim on this host, without any isolation.
+//!
+//! What only a container can be is refused where it was asked for by hand, and named where it was set for every session.
 
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fs,
     os::unix::fs::{DirBuilderExt, symlink},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -14,15 +16,53 @@ use aifo_shim::tools;
 use super::{
     binaries::Binaries,
     identity::Identity,
+    inside,
     pod::{CA_VARIABLES, Request},
     session::Parts,
 };
 use crate::{
-    config::Config,
+    config::{Config, Origin, Resolved},
     control::{ProxySettings, SidecarSettings},
     docker::Env,
     error::Error,
+    report,
 };
+
+/// Settings that only containers have a use for.
+const OF_CONTAINERS: &[&str] = &[
+    "session.volume",
+    "session.publish",
+    "session.network",
+    "session.user",
+    "image.agent",
+    "image.flavor",
+    "agent.apparmor",
+];
+
+/// Whether this session needs docker after all.
+///
+/// # Errors
+/// [`Error::Usage`] for an option that plain processes cannot obey.
+pub(crate) fn check(config: &Config) -> Result<(), Error> {
+    let is_set = |resolved: &&Resolved| {
+        let key = resolved.setting.key;
+        // A sidecar is this host's own tools here, whatever the version or image.
+        let names_image = || key == "session.toolchain" && resolved.values.iter().any(|it| it.contains(['@', '=']));
+        resolved.origin != Origin::Default && (OF_CONTAINERS.contains(&key) || names_image())
+    };
+    for Resolved { setting, values, origin } in config.all().iter().filter(is_set) {
+        match origin {
+            Origin::Option(option) => {
+                let value = values.last().map(String::as_str).unwrap_or_default();
+                return Err(Error::Usage(format!(
+                    "`--{option} {value}` needs a container, and --runtime local has none: leave one of the two out"
+                )));
+            }
+            _ => report::warn(format_args!("{origin}: --runtime local has no container for `{}`", setting.key)),
+        }
+    }
+    Ok(())
+}
 
 /// The folder of a local session: sockets and links. It disappears with the proxy, or with this value.
 #[derive(Debug)]
@@ -41,7 +81,13 @@ impl Folder {
         for name in names {
             symlink(&shim, path.join("bin").join(name)).map_err(failed)?;
         }
+        symlink(binaries.folder.join("aifo-entrypoint"), folder.shell()).map_err(failed)?;
         Ok(folder)
+    }
+
+    /// Our shell, by the name that it has in containers.
+    fn shell(&self) -> PathBuf {
+        self.0.join("bin").join(Path::new(inside::SHELL).file_name().unwrap_or_default())
     }
 }
 
@@ -105,8 +151,17 @@ pub(crate) fn plan(
     agent.env("AIFO_AGENT_NAME", &program.name);
     agent.env("AIFO_WORKSPACE", &request.workspace);
     agent.envs(certificates(config));
-    let own = request.variables.iter().filter_map(Env::value);
-    agent.envs(own);
+    if config.is_on("tool.verbose") {
+        agent.env("AIFO_TOOLCHAIN_VERBOSE", "1");
+    }
+    // What is passed on by its name alone is there already.
+    for (name, value) in program.inside.env.iter().chain(&request.variables).filter_map(Env::value) {
+        if value == inside::SHELL {
+            agent.env(name, folder.shell())
+        } else {
+            agent.env(name, value)
+        };
+    }
     let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
     Ok((parts, folder))
 }

@@ -42,8 +42,9 @@ pub(crate) struct Request {
     pub(crate) sidecars: Vec<(Kind, String)>,
     pub(crate) tools: Vec<(String, String)>,
     pub(crate) workspace: PathBuf,
-    /// `uid:gid` in the containers.
+    /// `uid:gid` in the containers, and what is to be said of it.
     pub(crate) user: String,
+    pub(crate) warning: Option<String>,
     /// The bundle that the user wants trusted.
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) tty: bool,
