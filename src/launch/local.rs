@@ -69,15 +69,17 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn make(identity: &Identity, extra: &[(String, String)], binaries: &Binaries) -> Result<Self, Error> {
+    fn make(identity: &Identity, request: &Request, binaries: &Binaries) -> Result<Self, Error> {
         let path = std::env::temp_dir().join(format!("aifo-{}", identity.id));
         let failed = |cause| Error::Write(path.clone(), cause);
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
         let folder = Self(path.clone());
         fs::create_dir(path.join("bin")).map_err(failed)?;
         let shim = binaries.folder.join("aifo-shim");
-        let added = extra.iter().map(|(_, name)| name.clone());
-        let names: BTreeSet<String> = tools::names().chain(["env"]).map(str::to_owned).chain(added).collect();
+        let own = found_by_path(&request.program.inside.env, |place| Path::new(place).exists());
+        let listed = tools::names().filter(|name| !own.contains(name)).chain(["env"]);
+        let added = request.tools.iter().map(|(_, name)| name.clone());
+        let names: BTreeSet<String> = listed.map(str::to_owned).chain(added).collect();
         for name in names {
             symlink(&shim, path.join("bin").join(name)).map_err(failed)?;
         }
@@ -105,7 +107,7 @@ pub(crate) fn plan(
     config: &Config,
     binaries: &Binaries,
 ) -> Result<(Parts, Folder), Error> {
-    let folder = Folder::make(identity, &request.tools, binaries)?;
+    let folder = Folder::make(identity, request, binaries)?;
     let (exec, execd) = (folder.0.join("exec.sock"), folder.0.join("execd.sock"));
     let launcher = || Command::new(binaries.folder.join("aifo-coder"));
     let mut proxy = launcher();
@@ -166,7 +168,35 @@ pub(crate) fn plan(
     Ok((parts, folder))
 }
 
+/// The names of the agent's own runtime where no shim would find it in place, as a version manager installs it: without
+/// a shim of that name PATH finds it. Its sidecar would run the very same program.
+fn found_by_path(env: &[Env], is_there: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let runtimes: [(&str, &[&str], &[&str]); 2] = [
+        ("AIFO_SHIM_SMART_NODE", tools::LOCAL_NODE, &["node"]),
+        ("AIFO_SHIM_SMART_PYTHON", tools::LOCAL_PYTHON, &["python", "python3"]),
+    ];
+    let is_own = |switch: &str| env.iter().any(|variable| variable.name() == switch);
+    let lost =
+        runtimes.iter().filter(|(switch, places, _)| is_own(switch) && !places.iter().any(|place| is_there(place)));
+    lost.flat_map(|(_, _, names)| names.iter().copied()).collect()
+}
+
 fn certificates(config: &Config) -> Vec<(&'static str, PathBuf)> {
     let ca = config.path("session.ca");
     CA_VARIABLES.iter().flat_map(|name| ca.iter().map(move |ca| (*name, ca.clone()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_runtime_that_no_shim_would_find_gets_none() {
+        let switch = |name: &str| Env::Plain(name.to_owned(), "1".to_owned());
+        let both = [switch("AIFO_SHIM_SMART_NODE"), switch("AIFO_SHIM_SMART_PYTHON")];
+        assert_eq!(found_by_path(&both, |_| false), ["node", "python", "python3"]);
+        assert_eq!(found_by_path(&both[..1], |_| false), ["node"]);
+        assert_eq!(found_by_path(&both, |place| place == "/usr/bin/node"), ["python", "python3"]);
+        assert_eq!(found_by_path(&[], |_| false), Vec::<&str>::new());
+    }
 }
