@@ -23,7 +23,8 @@ pub(crate) enum Error {
     NoState(PathBuf, io::Error),
     Locked {
         workspace: PathBuf,
-        holder: String,
+        /// None where nothing is known of it.
+        holder: Option<String>,
     },
     NoProfile {
         profile: String,
@@ -54,6 +55,8 @@ pub(crate) enum Error {
     Random(io::Error),
     Read(PathBuf, io::Error),
     Write(PathBuf, io::Error),
+    /// A result that its reader never got.
+    Output(io::Error),
     Start(OsString, io::Error),
     ProxyDown {
         said: String,
@@ -132,8 +135,11 @@ impl fmt::Display for Error {
             Self::NoState(folder, cause) => {
                 write!(f, "cannot keep the agent's state in `{}`: {cause}", folder.display())
             }
-            Self::Locked { workspace, holder } => {
+            Self::Locked { workspace, holder: Some(holder) } => {
                 write!(f, "`{}` already has an agent: {holder}", workspace.display())
+            }
+            Self::Locked { workspace, holder: None } => {
+                write!(f, "`{}` already has an agent, which has left no name", workspace.display())
             }
             Self::NoProfile { profile, why } => write!(f, "AppArmor profile `{profile}` cannot be used: {why}"),
             Self::DockerMissing(program) => write!(f, "`{}` is not installed", program.display()),
@@ -152,6 +158,7 @@ impl fmt::Display for Error {
             Self::Random(cause) => write!(f, "no randomness for the session's secrets: {cause}"),
             Self::Read(path, cause) => write!(f, "cannot read `{}`: {cause}", path.display()),
             Self::Write(path, cause) => write!(f, "cannot write `{}`: {cause}", path.display()),
+            Self::Output(cause) => write!(f, "cannot write to standard output: {cause}"),
             Self::Start(program, cause) => write!(f, "cannot start `{}`: {cause}", program.display()),
             Self::ProxyDown { said } if said.is_empty() => f.write_str("the proxy ended before the session did"),
             Self::ProxyDown { said } => write!(f, "the proxy ended before the session did: {said}"),

@@ -42,7 +42,7 @@ use crate::{
 pub(crate) const RELEASE: &str = concat!("release-", env!("CARGO_PKG_VERSION"));
 
 fn main() -> ExitCode {
-    match dispatch() {
+    match dispatch().and_then(|code| report::written().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
             report::error(&error);

@@ -2,6 +2,9 @@
 
 /// The nearest of the known words, if there is a near one.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.is_empty() {
+        return None;
+    }
     let (distance, name) = known.map(|name| (distance(word, name), name)).min()?;
     (distance <= 2 || (distance == 3 && word.len() > 6)).then_some(name)
 }
@@ -34,5 +37,6 @@ mod tests {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(nearest("flavour", ["color", "flavor"].into_iter()), Some("flavor"));
         assert_eq!(nearest("x", ["color", "flavor"].into_iter()), None);
+        assert_eq!(nearest("", ["gc", "ps"].into_iter()), None, "nobody has meant anything by it");
     }
 }

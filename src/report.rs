@@ -1,12 +1,16 @@
 //! The only place where the launcher writes to the user: results on stdout, talk on stderr with one prefix.
 //!
-//! A reader that went away is not an error: `aifo-coder ps | head -1` ends quietly.
+//! A reader that went away is not an error: `aifo-coder ps | head -1` ends quietly. Any other result that could not be
+//! written is one, told once at the end of the run: a caller must not take half a list for all of it.
 
 use std::{
     env,
     fmt::Display,
     io::{self, IsTerminal, Write},
-    sync::atomic::{AtomicBool, AtomicU8, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU8, Ordering},
+    },
 };
 
 use crate::error::Error;
@@ -53,9 +57,27 @@ pub(crate) fn mark(word: &str, is_good: bool) -> String {
     if COLORED.load(Ordering::Relaxed) { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word.to_owned() }
 }
 
-/// Writes a result.
+// Why a result could not be written, the first time that this happened.
+static UNWRITTEN: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Writes a result. Whether all of them were written is what [`written`] tells.
 pub(crate) fn out(text: impl Display) {
-    drop(write!(io::stdout(), "{text}"));
+    let mut stdout = io::stdout();
+    match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
+            UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
+        }
+        _ => {}
+    }
+}
+
+/// Whether every result has come out.
+///
+/// # Errors
+/// [`Error::Output`].
+pub(crate) fn written() -> Result<(), Error> {
+    let unwritten = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    unwritten.map_or(Ok(()), |cause| Err(Error::Output(cause)))
 }
 
 /// Says what a user wants to know without asking.

@@ -1,9 +1,11 @@
 //! `--runtime local`: the same launcher, proxy, execd and shim as plain processes, and nothing of them left.
 
 use std::{
+    env,
+    ffi::{OsStr, OsString},
     fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -11,6 +13,21 @@ use std::{
 use rustix::process::Signal;
 
 use crate::support::{Background, Ran, TempDir, Terminal, clean, process, program, wait_until, wait_within};
+
+/// A program that stands in for an agent's own.
+fn agent_program(place: &Place, name: &str, text: &str) -> PathBuf {
+    let folder = place.folder("programs");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(name), text).unwrap();
+    fs::set_permissions(folder.join(name), Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// PATH with a folder in front.
+fn path_with(folder: &Path) -> OsString {
+    let path = env::var_os("PATH").unwrap();
+    env::join_paths([folder.to_owned()].into_iter().chain(env::split_paths(&path))).unwrap()
+}
 
 /// A folder for sessions: workspace, HOME, and a folder for temporary files that only they use.
 #[derive(Debug)]
@@ -246,5 +263,136 @@ fn the_interrupt_key_is_the_agents_while_it_runs() {
     wait_until("the agent runs", || place.folder("workspace/up").exists());
     launcher.signal(Signal::INT);
     launcher.status_within(Duration::from_secs(10));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_local_agent_has_its_own_runtime_in_place_and_what_it_is_told_in_a_container() {
+    let place = Place::new();
+    let script = "#!/usr/bin/env python3\nimport os, subprocess, sys\nget = os.environ.get\n\
+                  print(sys.argv[1:], get('AIDER_ANALYTICS'), get('OPENAI_API_KEY'), get('EXTRA'), get('MINE'))\n\
+                  print(get('GIT_CONFIG_COUNT'), get('HOME') == os.path.dirname(os.getcwd()) + '/home', flush=True)\n\
+                  sys.exit(subprocess.run([get('SHELL'), '-lc', 'command -v cargo']).returncode)\n";
+    let programs = agent_program(&place, "aider", script);
+    let mut launcher = place.launcher(&["--env", "EXTRA=by hand", "aider", "--yes"]);
+    launcher.env("PATH", path_with(&programs)).env("AIFO_API_KEY", "of the house").env("AIFO_ENV_MINE", "mine");
+    let ran = Ran::of(&mut launcher);
+    let said = ran.expect(0);
+    let (first, rest) = said.split_once('\n').unwrap();
+    assert_eq!(first, "['--yes'] false of the house by hand mine", "{ran}");
+    let shim = rest.strip_prefix("None True\n").unwrap_or_else(|| panic!("{ran}"));
+    assert!(shim.starts_with(place.folder("tmp").to_str().unwrap()) && shim.ends_with("/bin/cargo"), "{ran}");
+    // Its own runtime is a tool like any other where the user says so.
+    launcher.env("AIFO_SHIM_SMART", "0");
+    assert!(Ran::of(&mut launcher).err().contains("no python sidecar"));
+    // A place in a container is no place here.
+    let programs =
+        agent_program(&place, "claude", "#!/bin/sh\necho ${CLAUDE_CONFIG_DIR-none} ${CLAUDE_CODE_SHELL##*/}\n");
+    let ran = Ran::of(place.launcher(&["claude"]).env("PATH", path_with(&programs)));
+    assert_eq!(ran.expect(0), "none aifo-bash");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_only_a_container_can_be_is_refused_or_named_by_the_local_runtime() {
+    let place = Place::new();
+    for option in [
+        &["--volume", "/etc:/x"][..],
+        &["--publish", "80:80"],
+        &["--network", "none"],
+        &["--image", "some:1"],
+        &["--flavor", "slim"],
+        &["--toolchain", "rust@1.80"],
+    ] {
+        let ran = Ran::of(&mut place.launcher(&[option, &["run", "--", "true"]].concat()));
+        let said =
+            format!("error: `{} {}` needs a container, and --runtime local has none: leave", option[0], option[1]);
+        assert!(ran.code() == 2 && ran.err().contains(&said), "{ran}");
+    }
+    let mut launcher = place.launcher(&["run", "--", "true"]);
+    let ran = Ran::of(launcher.env("AIFO_CODER_USER", "1:1").env("AIFO_CODER_IMAGE", "some:1"));
+    ran.expect(0);
+    for (variable, key) in [("AIFO_CODER_USER", "session.user"), ("AIFO_CODER_IMAGE", "image.agent")] {
+        let said = format!("aifo-coder: warning: {variable}: --runtime local has no container for `{key}`\n");
+        assert!(ran.err().contains(&said), "{ran}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_workspace_that_docker_could_not_name_is_one_for_the_local_runtime() {
+    let place = Place::new();
+    let workspace = place.folder("workspace").join(OsStr::from_bytes(b"latin-\xe4\r"));
+    fs::create_dir(&workspace).unwrap();
+    let mut agent = place.agent(&["dash"], "dash -c 'echo carried >here'");
+    Ran::of(agent.current_dir(&workspace)).expect(0);
+    assert_eq!(fs::read_to_string(workspace.join("here")).unwrap(), "carried\n");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn t52_a_home_what_is_above_it_and_what_holds_secrets_is_no_workspace() {
+    let place = Place::new();
+    fs::create_dir(place.folder("home/.ssh")).unwrap();
+    let refused = |folder: &Path, home: Option<&Path>| {
+        let mut launcher = place.launcher(&["run", "--", "true"]);
+        launcher.env_remove("HOME").envs(home.map(|home| ("HOME", home)));
+        Ran::of(launcher.current_dir(folder))
+    };
+    let cd = "aifo-coder: hint: cd to a project";
+    let home = place.folder("home");
+    for (folder, why, hint) in [
+        (place.folder("."), "your home directory lies in it", ", or AIFO_CODER_ALLOW_HOME=1"),
+        (place.folder("home"), "it is your home directory", ", or AIFO_CODER_ALLOW_HOME=1"),
+        (place.folder("home/.ssh"), "programs keep secrets in it", ""),
+    ] {
+        let ran = refused(&folder, Some(&home));
+        let shown = fs::canonicalize(&folder).unwrap();
+        let said = format!("aifo-coder: error: `{}` cannot be the workspace: {why}\n{cd}{hint}\n", shown.display());
+        assert_eq!((ran.code(), ran.err()), (125, said));
+    }
+    // Who has no HOME, or somebody else's, has one all the same.
+    let users = fs::read_to_string("/etc/passwd").unwrap();
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let own = users.lines().find(|line| line.split(':').nth(2) == Some(&uid)).and_then(|line| line.split(':').nth(5));
+    let own = Path::new(own.expect("the tests run as somebody"));
+    for home in [None, Some(home.as_path())] {
+        let ran = refused(own, home);
+        assert!(ran.code() == 125 && ran.err().contains("cannot be the workspace: it is your home directory"), "{ran}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn t50_one_agent_at_a_time_whoever_starts_it_with_whatever_variables() {
+    let place = Place::new();
+    let programs = agent_program(&place, "claude", "#!/bin/sh\ntouch up; cat\n");
+    let claude = |tmp: &str, runtime: &str| {
+        fs::create_dir_all(place.folder(tmp)).unwrap();
+        fs::create_dir_all(place.folder(runtime)).unwrap();
+        let mut launcher = place.launcher(&["claude"]);
+        launcher.env("PATH", path_with(&programs)).env("TMPDIR", place.folder(tmp)).stdin(Stdio::piped());
+        launcher.env("XDG_RUNTIME_DIR", place.folder(runtime));
+        launcher
+    };
+    let mut first = Background::start(&mut claude("tmp", "run"));
+    wait_until("the agent runs", || place.folder("workspace/up").exists());
+    let second = Ran::of(claude("tmp/other", "run/other").stdin(Stdio::null()));
+    let said = second.err();
+    let holder = format!(", process {}\naifo-coder: hint: end that session, or work in a clone: ", first.pid());
+    assert!(said.contains(" already has an agent: claude in session ") && said.contains(&holder), "{second}");
+    assert_eq!((second.code(), fs::read_dir(place.folder("run/other")).unwrap().count()), (125, 0));
+    // Nothing that the launcher has started holds the lock with it.
+    let holds = |pid: &u32| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+        files.filter_map(|file| fs::read_link(file.path()).ok()).any(|file| file == place.folder("workspace"))
+    };
+    let session = process::with_variable(&format!("AIFO_IT={}", place.mark()));
+    let holders: Vec<u32> = session.into_iter().filter(holds).collect();
+    assert_eq!(holders, [first.pid()]);
+    drop(first.input());
+    first.end().expect(0);
+    Ran::of(claude("tmp", "run").stdin(Stdio::null())).expect(0);
+    fs::remove_dir_all(place.folder("tmp/other")).unwrap();
     place.assert_nothing_left();
 }

@@ -30,4 +30,5 @@ mod sockets;
 mod streams;
 mod support;
 mod terminal;
+mod users;
 mod written;

@@ -2,7 +2,7 @@
 //! colours by terminals.
 
 use std::{
-    fs,
+    fs::{self, File},
     process::{Command, Stdio},
 };
 
@@ -152,5 +152,21 @@ fn an_agents_command_is_taken_out_of_its_wrapper_or_evaluated_as_it_stands() {
         ("nobody", "ls", "evaluated\nls\n"),
     ] {
         assert_eq!(printed(&place, &["normalize", agent, command]), expected, "{agent}");
+    }
+}
+
+#[test]
+fn a_result_that_could_not_be_written_is_an_error_and_a_reader_that_left_is_none() {
+    let place = Place::new();
+    for args in [&["config", "show"][..], &["man"], &["-V"], &["--json", "config", "show"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = place.launcher(args).command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let expected = "aifo-coder: error: cannot write to standard output: No space left on device (os error 28)\n";
+        assert_eq!((output.status.code(), &*said), (Some(125), expected), "{args:?}");
+        let (reader, gone) = rustix::pipe::pipe().unwrap();
+        drop(reader);
+        let output = place.launcher(args).command.stdin(Stdio::null()).stdout(gone).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
     }
 }

@@ -16,6 +16,10 @@ pub const KIND_TOOLS: &[(&str, &[&str])] = &[
     ("go", &["go", "gofmt"]),
 ];
 
+/// Where an agent's own runtime is looked for, in order of preference: absolute paths, for PATH would find the shim again.
+pub const LOCAL_NODE: &[&str] = &["/usr/local/bin/node", "/usr/bin/node"];
+pub const LOCAL_PYTHON: &[&str] = &["/usr/bin/python3", "/usr/local/bin/python3"];
+
 /// Every name that is linked to the shim, `env` (the trampoline) aside.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KIND_TOOLS.iter().flat_map(|(_, tools)| tools.iter()).chain(DEV_TOOLS).copied()

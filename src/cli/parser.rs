@@ -31,7 +31,22 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Invocation,
         },
     };
     let command = reader.read()?;
+    if reader.switches.dry_run {
+        refuse_dry_run(&command)?;
+    }
     Ok(Invocation { settings: reader.settings, switches: reader.switches, command })
+}
+
+/// What proves that sessions work has to run some: a dry run of it would either lie or run them.
+fn refuse_dry_run(command: &Command) -> Result<(), Error> {
+    let name = match command {
+        Command::Doctor { .. } => "doctor",
+        Command::Listing(Listing::Support) => "support",
+        _ => return Ok(()),
+    };
+    Err(Error::Usage(format!(
+        "--dry-run is for sessions, and `{name}` really runs some: aifo-coder --dry-run shell, or aifo-coder {name}"
+    )))
 }
 
 struct Reader {

@@ -101,6 +101,9 @@ fn what_is_wrong_is_said_in_one_line() {
         ("completions tcsh", "takes bash|zsh|fish, got `tcsh`"),
         ("normalize claude", "takes AGENT COMMAND"),
         ("--dry-run=yes shell", "unexpected"),
+        ("--dry-run doctor", "--dry-run is for sessions, and `doctor` really runs some"),
+        ("doctor claude --dry-run", "aifo-coder --dry-run shell, or aifo-coder doctor"),
+        ("support --dry-run", "--dry-run is for sessions, and `support` really runs some"),
     ] {
         let text = usage(line);
         assert!(text.contains(part), "`{line}`: {text}");

@@ -99,7 +99,12 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting::new("session.network", "AIFO_SESSION_NETWORK", Text, "Docker network of a session")
         .option("network", "NAME")
         .or("bridge"),
-    Setting::new("session.user", "AIFO_CODER_USER", Text, "uid:gid in the containers (default: yours)"),
+    Setting::new(
+        "session.user",
+        "AIFO_CODER_USER",
+        Text,
+        "uid:gid in the containers (default: who can write the workspace)",
+    ),
     Setting::new("session.ca", "AIFO_CODER_CA", Path, "PEM bundle that the containers trust instead of their own")
         .option("ca", "FILE"),
     Setting::new("session.allow-home", "AIFO_CODER_ALLOW_HOME", Switch, "allow the home directory as a workspace")

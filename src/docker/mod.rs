@@ -141,6 +141,18 @@ pub(crate) struct Daemon {
     pub(crate) has_apparmor: bool,
     /// It runs on this very kernel, not in a machine of its own.
     pub(crate) is_native: bool,
+    pub(crate) users: Users,
+}
+
+/// Whom a daemon's containers are, seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Users {
+    /// Numbers are the same inside and outside.
+    Same,
+    /// The daemon is a plain user's: root inside is that user, everybody else is nobody that owns anything.
+    Rootless,
+    /// Everybody inside, root included, is somebody else outside (`userns-remap`).
+    Remapped,
 }
 
 impl Daemon {
@@ -157,7 +169,13 @@ impl Daemon {
             _ => arch,
         };
         let is_native = cfg!(target_os = "linux") && !system.contains("Docker Desktop");
-        Ok(Self { version, arch, has_apparmor: security.contains("name=apparmor"), is_native })
+        let has = |option: &str| security.split(['"', ',']).any(|found| found == option);
+        let users = match (has("name=rootless"), has("name=userns")) {
+            (true, _) => Users::Rootless,
+            (_, true) => Users::Remapped,
+            _ => Users::Same,
+        };
+        Ok(Self { version, arch, has_apparmor: has("name=apparmor"), is_native, users })
     }
 }
 
@@ -192,6 +210,22 @@ fn is_there(program: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_daemon_tells_of_itself_in_one_line() {
+        let daemon = |security: &str| Daemon::parse(&format!("27.0|linux|x86_64|Debian|{security}")).unwrap();
+        for (security, apparmor, users) in [
+            (r#"["name=apparmor","name=seccomp,profile=builtin"]"#, true, Users::Same),
+            (r#"["name=seccomp,profile=builtin","name=rootless","name=cgroupns"]"#, false, Users::Rootless),
+            (r#"["name=apparmor","name=userns"]"#, true, Users::Remapped),
+            ("null", false, Users::Same),
+            ("", false, Users::Same),
+        ] {
+            let daemon = daemon(security);
+            assert_eq!((daemon.has_apparmor, daemon.users, daemon.arch.as_str()), (apparmor, users, "amd64"));
+        }
+        assert!(Daemon::parse("27.0|windows|x86_64|Windows|[]").is_err());
+    }
 
     #[test]
     fn missing_not_running_and_denied_are_three_sentences() {

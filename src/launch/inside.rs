@@ -9,7 +9,8 @@ use std::{
     env,
     ffi::OsString,
     fs::{self, DirBuilder},
-    os::unix::fs::DirBuilderExt,
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, lchown},
     path::{Path, PathBuf},
 };
 
@@ -66,14 +67,38 @@ impl Inside {
         inside
     }
 
-    /// Makes the state's folder, only now that the agent is run.
+    /// The same for an agent that runs on this host: HOME and all that is in it are the user's own there, git included,
+    /// and places in a container mean nothing.
+    pub(crate) fn on_host(agent: &dyn Agent, config: &Config) -> Self {
+        let mut inside = Self::bare(agent, config);
+        inside.env.retain(|variable| !variable.value().is_some_and(|(_, value)| value.starts_with(HOME)));
+        inside.credentials(agent);
+        Self { options: Vec::new(), ..inside }
+    }
+
+    /// Makes the state's folder, only now that the agent is run, and as root for the user (`uid:gid`) that it runs as.
     ///
     /// # Errors
-    /// [`Error::NoState`].
-    pub(crate) fn provide(&self) -> Result<(), Error> {
+    /// [`Error::NoState`], also where root has a state that this user could not use: it holds somebody's credentials,
+    /// so it is nobody else's to get.
+    pub(crate) fn provide(&self, user: &str) -> Result<(), Error> {
         let Some(state) = &self.state else { return Ok(()) };
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(state);
-        made.map_err(|cause| Error::NoState(state.clone(), cause))
+        let failed = |cause| Error::NoState(state.clone(), cause);
+        let is_new = make(state).map_err(failed)?;
+        let number = |part: &str| part.parse().ok();
+        let Some((Some(uid), Some(gid))) = user.split_once(':').map(|(uid, gid)| (number(uid), number(gid))) else {
+            return Ok(());
+        };
+        if !rustix::process::geteuid().is_root() || uid == 0 {
+            return Ok(());
+        }
+        if is_new {
+            return lchown(state, Some(uid), Some(gid)).map_err(failed);
+        }
+        match fs::metadata(state).map_err(failed)?.uid() {
+            owner if owner == uid => Ok(()),
+            owner => Err(failed(io::Error::other(format!("it is user {owner}'s, and the agent runs as {user}")))),
+        }
     }
 
     fn shell(&mut self, agent: &dyn Agent) {
@@ -174,6 +199,30 @@ impl Inside {
 
     fn option(&mut self, name: &str, value: String) {
         self.options.extend([name.into(), value.into()]);
+    }
+}
+
+/// Makes a folder, and those above it that are missing. Each gets the owner of the one above, so that root leaves nothing
+/// of its own in somebody's HOME. False where it was there.
+fn make(folder: &Path) -> io::Result<bool> {
+    let parent = folder.parent().unwrap_or(Path::new("/"));
+    let create = || DirBuilder::new().mode(0o700).create(folder);
+    let made = match create() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && parent != folder => {
+            make(parent).and_then(|_| create())
+        }
+        made => made,
+    };
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
+        Err(error) => Err(error),
+        Ok(()) => {
+            let owner = fs::metadata(parent)?;
+            if rustix::process::geteuid().is_root() && owner.uid() != 0 {
+                lchown(folder, Some(owner.uid()), Some(owner.gid()))?;
+            }
+            Ok(true)
+        }
     }
 }
 

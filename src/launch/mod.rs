@@ -18,14 +18,15 @@ mod member;
 mod notices;
 mod pod;
 mod session;
+mod workspace;
 
 use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
     io::{self, IsTerminal},
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::PathBuf,
     process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
 };
@@ -36,7 +37,7 @@ pub(crate) use self::{
     images::Wishes,
 };
 use self::{
-    identity::Identity,
+    identity::{Account, Identity, User},
     inside::Inside,
     keys::Keys,
     local::Folder,
@@ -79,6 +80,7 @@ pub(crate) struct Manner {
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
     let Prepared { mut parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
+    request.warning.iter().for_each(report::warn);
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
         for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
@@ -137,11 +139,11 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
         Ok(image) if daemon.arch == host_arch() => image?,
         _ => read_programs(&daemon.arch, config)?,
     };
-    let request = request(task, identity, config, &git, Some(&daemon))?;
+    let request = request(task, identity, config, Some((&daemon, &git)))?;
     let lock = lock(task, &request, identity, manner)?;
     if !manner.dry_run {
         images::provide(&docker, &request, &image, config, manner.wishes)?;
-        request.program.inside.provide()?;
+        request.program.inside.provide(&request.user)?;
         let kinds = request.sidecars.iter().map(|(kind, _)| *kind).chain(request.program.toolchain);
         let caches: Vec<_> =
             if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() };
@@ -156,7 +158,8 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
 
 fn on_host(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
     let binaries = Binaries::find(config.path("session.binaries").as_deref(), host_arch())?;
-    let request = request(task, identity, config, &git::Identity::default(), None)?;
+    local::check(config)?;
+    let request = request(task, identity, config, None)?;
     let lock = lock(task, &request, identity, manner)?;
     let (parts, folder) = local::plan(&request, identity, config, &binaries)?;
     Ok(Prepared { parts, request, _folder: Some(folder), _lock: lock })
@@ -180,29 +183,36 @@ pub(crate) fn read_programs(arch: &str, config: &Config) -> Result<SessionImage,
     Binaries::find(config.path("session.binaries").as_deref(), arch)?.read()
 }
 
+/// `within` is what containers have to do with; none for plain processes of this host.
 fn request(
     task: &Task,
     identity: &Identity,
     config: &Config,
-    git: &git::Identity,
-    daemon: Option<&Daemon>,
+    within: Option<(&Daemon, &git::Identity)>,
 ) -> Result<Request, Error> {
+    let workspace = workspace::current(config.is_on("session.allow-home"), within.is_some())?;
     let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
     let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
-    let apparmor = |daemon| apparmor::choose(config.text("agent.apparmor"), daemon);
+    let apparmor = |(daemon, _): (&Daemon, _)| apparmor::choose(config.text("agent.apparmor"), daemon);
+    let owner = fs::metadata(&workspace).map_err(|cause| Error::Read(workspace.clone(), cause))?;
+    let owner = Account { uid: owner.uid(), gid: owner.gid() };
+    let user =
+        |(daemon, _): (&Daemon, _)| User::choose(config.text("session.user"), identity.caller, owner, daemon.users);
+    let User { name, warning } = within.map(user).unwrap_or_default();
     Ok(Request {
-        program: program(task, config, git)?,
+        program: program(task, config, within.map(|(_, git)| git))?,
         sidecars: sidecars.collect(),
         tools: config.tools()?,
-        workspace: workspace(config)?,
-        user: config.text("session.user").unwrap_or(&identity.user).to_owned(),
+        workspace,
+        user: name,
+        warning,
         ca: config.path("session.ca").map(read).transpose()?,
         stdin: stdin(task),
         common: extras::common(),
         variables: extras::variables(config)?,
         mounts: extras::mounts(config)?,
         published: extras::ports(config)?,
-        apparmor: daemon.map(apparmor).transpose()?.flatten(),
+        apparmor: within.map(apparmor).transpose()?.flatten(),
     })
 }
 
@@ -216,7 +226,7 @@ fn stdin(task: &Task) -> Stdin {
     }
 }
 
-fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program, Error> {
+fn program(task: &Task, config: &Config, git: Option<&git::Identity>) -> Result<Program, Error> {
     Ok(match task {
         Task::Agent { agent, args } => Program {
             name: agent.name().to_owned(),
@@ -224,7 +234,10 @@ fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program,
             names: agent.binary_names().iter().map(Into::into).collect(),
             args: agent.args().iter().map(Into::into).chain(args.iter().cloned()).collect(),
             toolchain: None,
-            inside: Inside::gather(*agent, config, git)?,
+            inside: match git {
+                Some(git) => Inside::gather(*agent, config, git)?,
+                None => Inside::on_host(*agent, config),
+            },
         },
         Task::Command { name, agent, words } => Program {
             name: name.clone(),
@@ -235,7 +248,11 @@ fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program,
             names: words.first().cloned().into_iter().collect(),
             args: words.iter().skip(1).cloned().collect(),
             toolchain: None,
-            inside: agent.map(|agent| Inside::bare(agent, config)).unwrap_or_default(),
+            inside: match (agent, git) {
+                (None, _) => Inside::default(),
+                (Some(agent), Some(_)) => Inside::bare(*agent, config),
+                (Some(agent), None) => Inside::on_host(*agent, config),
+            },
         },
         Task::Toolchain { spec, words } => Program {
             name: spec.kind.name.to_owned(),
@@ -246,24 +263,6 @@ fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program,
             inside: Inside::default(),
         },
     })
-}
-
-/// The current folder, if an agent may have it.
-fn workspace(config: &Config) -> Result<PathBuf, Error> {
-    let folder = env::current_dir().and_then(fs::canonicalize).map_err(|cause| Error::Read(".".into(), cause))?;
-    let refuse = |why| Err(Error::Workspace { folder: folder.clone(), why });
-    let home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
-    if folder == Path::new("/") {
-        return refuse("it is the root of the file system");
-    }
-    if Some(&folder) == home.as_ref() && !config.is_on("session.allow-home") {
-        return refuse("it is your home directory");
-    }
-    match folder.to_str() {
-        None => refuse("its name is not UTF-8, which docker cannot mount"),
-        Some(name) if name.contains('\r') => refuse("its name holds a carriage return, which docker cannot mount"),
-        Some(_) => Ok(folder),
-    }
 }
 
 /// Docker's name for this machine's architecture.

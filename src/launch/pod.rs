@@ -42,8 +42,9 @@ pub(crate) struct Request {
     pub(crate) sidecars: Vec<(Kind, String)>,
     pub(crate) tools: Vec<(String, String)>,
     pub(crate) workspace: PathBuf,
-    /// `uid:gid` in the containers.
+    /// `uid:gid` in the containers, and what is to be said of it.
     pub(crate) user: String,
+    pub(crate) warning: Option<String>,
     /// The bundle that the user wants trusted.
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) stdin: Stdin,
@@ -234,8 +235,11 @@ impl Planner<'_> {
         run.env.push(plain("AIFO_TOOLEEXEC_URL", &url));
         run.env.push(Env::Secret("AIFO_TOOLEEXEC_TOKEN".to_owned(), self.identity.token.clone()));
         run.env.push(plain("AIFO_AGENT_NAME", &program.name));
-        let uid = self.request.user.split(':').next().unwrap_or_default();
-        run.env.push(plain("XDG_RUNTIME_DIR", &format!("/tmp/runtime-{uid}")));
+        if program.toolchain.is_none() {
+            // The entrypoint makes it; a toolchain's own container is left as its image has it, as sidecars are.
+            let uid = self.request.user.split(':').next().unwrap_or_default();
+            run.env.push(plain("XDG_RUNTIME_DIR", &format!("/tmp/runtime-{uid}")));
+        }
         if self.config.is_on("tool.verbose") {
             run.env.push(plain("AIFO_TOOLCHAIN_VERBOSE", "1"));
         }

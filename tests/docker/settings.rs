@@ -102,6 +102,19 @@ fn agent_and_tools_run_as_the_user_that_was_asked_for() {
 
 #[test]
 #[ignore = "needs docker"]
+fn root_can_write_in_a_folder_that_is_somebody_elses() {
+    // Whoever runs the tests starts it, in a folder of a plain user's.
+    let place = Place::of_plain_user();
+    let mut launcher = place.launcher(&[]);
+    launcher.command = crate::support::clean(crate::support::program("aifo-coder"));
+    let script = "touch x && make --version >/dev/null && dash -c 'touch y' && stat -c %u x y";
+    let args = ["--toolchain", "c-cpp", "--tool", "c-cpp:dash", "run", "--", "sh", "-c", script];
+    launcher.command.args(args).current_dir(place.workspace()).env("HOME", place.home());
+    assert_eq!(launcher.run().expect(0), format!("{0}\n{0}", place.uid()));
+}
+
+#[test]
+#[ignore = "needs docker"]
 fn a_network_of_the_users_is_used_and_stays() {
     let place = Place::new();
     let network = format!("it-network-{}", std::process::id());

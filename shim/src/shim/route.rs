@@ -10,7 +10,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use aifo_shim::settings::Smart;
+use aifo_shim::{
+    settings::Smart,
+    tools::{LOCAL_NODE, LOCAL_PYTHON},
+};
 
 /// Where a call goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,9 +30,6 @@ pub(crate) struct Local {
     /// Absolute paths in order of preference; PATH is never searched, for it would find the shim again.
     pub(crate) candidates: &'static [&'static str],
 }
-
-const LOCAL_NODE: &[&str] = &["/usr/local/bin/node", "/usr/bin/node"];
-const LOCAL_PYTHON: &[&str] = &["/usr/bin/python3", "/usr/local/bin/python3"];
 
 /// Decides for one call.
 pub(crate) fn route(tool: &OsStr, args: &[OsString], cwd: &Path, smart: &Smart) -> Route {
