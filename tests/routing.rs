@@ -144,20 +144,16 @@ fn smart(rig: &Rig, tool: &str, switch: &str) -> Command {
 }
 
 /// The first of these programs that this machine has.
-fn local(candidates: [&str; 2]) -> Option<PathBuf> {
-    candidates.iter().map(PathBuf::from).find(|path| path.exists())
+#[track_caller]
+fn local(candidates: [&str; 2]) -> PathBuf {
+    candidates.iter().map(PathBuf::from).find(|path| path.exists()).expect("one of them is installed")
 }
 
-/// Expects that a call ran in place, with the seed's line on stderr; without a runtime it is 127.
+/// Expects that a call ran in place, with the seed's line on stderr.
 #[track_caller]
-fn ran_here(ran: &Ran, words: &str, runtime: Option<PathBuf>, out: &str) {
-    let shown = runtime.as_ref().map_or("none".into(), |path| path.display().to_string());
-    let line = format!("aifo-shim: smart: {words} local={shown}\n");
-    assert!(ran.err().starts_with(&line), "expected {line}{ran}");
-    match runtime {
-        Some(_) => assert_eq!((ran.expect(0).as_str(), ran.err()), (out, line)),
-        None => assert_eq!(ran.code(), 127, "{ran}"),
-    }
+fn ran_here(ran: &Ran, words: &str, runtime: &Path, out: &str) {
+    let line = format!("aifo-shim: smart: {words} local={}\n", runtime.display());
+    assert_eq!((ran.expect(0).as_str(), ran.err()), (out, line));
 }
 
 #[test]
@@ -166,14 +162,14 @@ fn t31_an_agents_own_node_runs_in_place() {
     let script = away.path().join("cli.js");
     fs::write(&script, "console.log('in place', process.argv.slice(2).join())").unwrap();
     fs::write(rig.file("app.js"), "").unwrap();
-    let runtime = || local(["/usr/local/bin/node", "/usr/bin/node"]);
+    let runtime = local(["/usr/local/bin/node", "/usr/bin/node"]);
     let words = format!("tool=node mode=local reason=outside-workspace program={}", script.display());
     let ran = Ran::of(smart(&rig, "node", "AIFO_SHIM_SMART_NODE").arg(&script).args(["a", "b"]));
-    ran_here(&ran, &words, runtime(), "in place a,b");
+    ran_here(&ran, &words, &runtime, "in place a,b");
     // From its own folder, by a relative name, and with PATH leading nowhere but to the shim: still no loop.
     let mut relative = smart(&rig, "node", "AIFO_SHIM_SMART_NODE");
     relative.arg("cli.js").current_dir(away.path()).env("PATH", rig.socket().with_file_name("links"));
-    ran_here(&Ran::of(&mut relative), &words, runtime(), "in place ");
+    ran_here(&Ran::of(&mut relative), &words, &runtime, "in place ");
     for args in [vec!["app.js"], vec!["-e", "1"], vec!["--version"], vec![]] {
         Ran::of(smart(&rig, "node", "AIFO_SHIM_SMART_NODE").args(&args)).expect_said(86, "proxy not configured");
     }
@@ -191,11 +187,11 @@ fn defect_14_only_the_agents_own_python_runs_in_place() {
     let (rig, away) = (Rig::start(), TempDir::new());
     let script = away.path().join("main.py");
     fs::write(&script, "import sys; print('in place', sys.argv[1:])").unwrap();
-    let runtime = || local(["/usr/bin/python3", "/usr/local/bin/python3"]);
+    let runtime = local(["/usr/bin/python3", "/usr/local/bin/python3"]);
     let call = || smart(&rig, "python3", "AIFO_SHIM_SMART_PYTHON");
     let words = |reason: &str, program: &str| format!("tool=python3 mode=local reason={reason} program={program}");
     let ran = Ran::of(call().arg(&script).args(["-m", "x"]));
-    ran_here(&ran, &words("outside-workspace", script.to_str().unwrap()), runtime(), "in place ['-m', 'x']");
+    ran_here(&ran, &words("outside-workspace", script.to_str().unwrap()), &runtime, "in place ['-m', 'x']");
     let ran = Ran::of(call().args(["-m", "this"]).env("PYTHONDONTWRITEBYTECODE", "1"));
     assert!(ran.err().starts_with(&format!("aifo-shim: smart: {}", words("module-mode", "this"))), "{ran}");
     // `-m` behind a script is the script's own, and words behind `-c CODE` are no script.
@@ -217,11 +213,9 @@ fn t31_a_local_runtime_that_leads_back_ends() {
         ran.expect_said(127, "the local runtime leads back to the shim");
     }
     // Each shim counts itself, so a chain of them has an end.
-    if let Some(runtime) = local(["/usr/bin/python3", "/usr/local/bin/python3"]) {
-        let mut call = smart(&rig, "python3", "AIFO_SHIM_SMART_PYTHON");
-        let away = TempDir::new();
-        fs::write(away.path().join("depth.py"), "import os; print(os.environ['AIFO_SHIM_DEPTH'])").unwrap();
-        let ran = Ran::of(call.arg(away.path().join("depth.py")).env("AIFO_SHIM_DEPTH", "7"));
-        assert_eq!(ran.expect(0), "8", "{}", runtime.display());
-    }
+    let mut call = smart(&rig, "python3", "AIFO_SHIM_SMART_PYTHON");
+    let away = TempDir::new();
+    fs::write(away.path().join("depth.py"), "import os; print(os.environ['AIFO_SHIM_DEPTH'])").unwrap();
+    let ran = Ran::of(call.arg(away.path().join("depth.py")).env("AIFO_SHIM_DEPTH", "7"));
+    assert_eq!(ran.expect(0), "8");
 }

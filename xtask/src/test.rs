@@ -136,6 +136,7 @@ const NEEDS: &[Need] = &[
     Need { tests: &["written::zsh_"], program: "zsh", package: "zsh" },
     Need { tests: &["written::fish_"], program: "fish", package: "fish" },
     Need { tests: &["written::the_manual_page_"], program: "groff", package: "groff-base" },
+    Need { tests: &["routing::t31_"], program: "node", package: "nodejs" },
     Need { tests: &["shim::traced::"], program: "strace", package: "strace" },
     Need { tests: &["docker::tmux::", "docker::agents::outlive::"], program: "tmux", package: "tmux" },
     Need { tests: &["docker::push::"], program: "docker-registry", package: "docker-registry" },
