@@ -13,6 +13,7 @@ mod images;
 mod inside;
 mod local;
 mod lock;
+mod mask;
 mod member;
 mod notices;
 mod pod;

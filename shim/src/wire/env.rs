@@ -98,7 +98,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// Words that make a name look like a secret, wherever they stand in it between underscores.
-const SECRET_WORDS: &[&str] = &[
+pub const SECRET_WORDS: &[&str] = &[
     "TOKEN",
     "TOKENS",
     "SECRET",
@@ -111,6 +111,8 @@ const SECRET_WORDS: &[&str] = &[
     "CREDENTIALS",
     "PAT",
     "AUTH",
+    "AUTHORIZATION",
+    "BEARER",
 ];
 
 /// Endings of names that look like a secret. A bare `KEY` in the middle (`KEYBOARD`, `KEY_DIR`) does not.
@@ -128,9 +130,11 @@ pub fn may_cross(name: &[u8]) -> bool {
     let Ok(name) = str::from_utf8(name) else { return false };
     let name = name.to_ascii_uppercase();
     let is = |list: &[&str]| list.contains(&name.as_str());
-    !(is(PLACES)
-        || is(LOADERS)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || name.split('_').any(|word| SECRET_WORDS.contains(&word)))
+    !(is(PLACES) || is(LOADERS) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || looks_secret(&name))
+}
+
+/// Whether a name in capitals, its words apart by underscores, looks like that of a secret.
+pub fn looks_secret(name: &str) -> bool {
+    SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || name.split('_').any(|word| SECRET_WORDS.contains(&word))
 }
