@@ -121,7 +121,7 @@ fn prepare(task: &Task, identity: &Identity, config: &Config, manner: Manner) ->
 }
 
 fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     // Docker takes its time to answer; git and the programs are read meanwhile.
     let (daemon, image, git) = thread::scope(|scope| {
         let git = scope.spawn(git::Identity::read);
