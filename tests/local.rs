@@ -228,3 +228,17 @@ fn a_call_that_the_end_of_its_session_cuts_off_is_on_record_too() {
     assert!(told.len() == 1 && told[0].contains(" ended with "), "{ran}");
     place.assert_nothing_left();
 }
+
+#[test]
+fn variables_reach_the_agent_by_their_names_and_the_nearest_wins() {
+    let place = Place::new();
+    let config = place.folder("home").join(".config/aifo-coder");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config"), "[session]\nenv-file = ~/vars\n").unwrap();
+    fs::write(place.folder("home").join("vars"), "A=file\nB=file\n").unwrap();
+    let script = "echo $A $B $C; env | grep AIFO_ENV_";
+    let mut launcher = place.launcher(&["--env", "A=option", "run", "--", "/bin/sh", "-c", script]);
+    launcher.envs(["A", "B", "C"].map(|name| (format!("AIFO_ENV_{name}"), "variable")));
+    assert_eq!(Ran::of(&mut launcher).expect(1), "option file variable");
+    place.assert_nothing_left();
+}

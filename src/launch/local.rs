@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use aifo_shim::tools;
+use aifo_shim::{given, tools};
 
 use super::{
     binaries::Binaries,
@@ -90,6 +90,7 @@ pub(crate) fn plan(
             secret: identity.secret_of(kind.name),
             roots: vec![request.workspace.clone(), std::env::temp_dir()],
             login: false,
+            env: Vec::new(),
         };
         (command, settings)
     });
@@ -105,8 +106,11 @@ pub(crate) fn plan(
     agent.env("AIFO_AGENT_NAME", &program.name);
     agent.env("AIFO_WORKSPACE", &request.workspace);
     agent.envs(certificates(config));
-    let own = request.variables.iter().filter_map(Env::value);
-    agent.envs(own);
+    // There is no docker client in between that could obey them.
+    for given in given::all() {
+        agent.env_remove(given.before);
+    }
+    agent.envs(request.variables.iter().filter_map(Env::value));
     let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
     Ok((parts, folder))
 }

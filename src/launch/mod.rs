@@ -18,6 +18,7 @@ mod member;
 mod notices;
 mod pod;
 mod session;
+mod volumes;
 
 use std::{
     env,
@@ -41,6 +42,7 @@ use self::{
     lock::Lock,
     pod::{Pod, Program, Request},
     session::Parts,
+    volumes::Taken,
 };
 use crate::{
     agent::{Agent, by_name},
@@ -49,7 +51,7 @@ use crate::{
     error::Error,
     image::Image,
     report,
-    toolchain::Spec,
+    toolchain::{Kind, Spec},
 };
 
 /// What is to run as the agent.
@@ -137,11 +139,9 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
     let lock = lock(task, &request, identity, manner)?;
     if !manner.dry_run {
         images::provide(&docker, &request, &image, config, manner.wishes)?;
-        request.program.inside.provide()?;
+        request.program.inside.provide(&request.mounts)?;
         let kinds = request.sidecars.iter().map(|(kind, _)| *kind).chain(request.program.toolchain);
-        let caches: Vec<_> =
-            if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() };
-        caches::provide(&docker, &caches, &request.user, &identity.id)?;
+        caches::provide(&docker, &caches(kinds, config), &request.user, &identity.id)?;
     }
     let pod = Pod::plan(&request, identity, config, &image);
     let sidecars = pod.sidecars.into_iter().map(|(spec, settings)| (docker.run(&spec), settings)).collect();
@@ -184,22 +184,33 @@ fn request(
     daemon: Option<&Daemon>,
 ) -> Result<Request, Error> {
     let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
+    let sidecars: Vec<(Kind, String)> = sidecars.collect();
     let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
     let apparmor = |daemon| apparmor::choose(config.text("agent.apparmor"), daemon);
+    let program = program(task, config, git)?;
+    let kinds = sidecars.iter().map(|(kind, _)| *kind).chain(program.toolchain);
+    let caches = caches(kinds, config).iter().map(|cache| cache.target).collect();
+    let mounts = volumes::mounts(config.list("session.volume"), &Taken { inside: &program.inside, caches })?;
     Ok(Request {
-        program: program(task, config, git)?,
-        sidecars: sidecars.collect(),
+        program,
+        sidecars,
         tools: config.tools()?,
         workspace: workspace(config)?,
         user: config.text("session.user").unwrap_or(&identity.user).to_owned(),
         ca: config.path("session.ca").map(read).transpose()?,
         tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
         common: extras::common(),
+        proxies: extras::proxies(),
         variables: extras::variables(config)?,
-        mounts: extras::mounts(config)?,
+        mounts,
         published: extras::ports(config)?,
         apparmor: daemon.map(apparmor).transpose()?.flatten(),
     })
+}
+
+/// The caches that a session's tools have.
+fn caches(kinds: impl Iterator<Item = Kind>, config: &Config) -> Vec<&'static caches::Cache> {
+    if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() }
 }
 
 fn program(task: &Task, config: &Config, git: &git::Identity) -> Result<Program, Error> {
