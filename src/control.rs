@@ -4,9 +4,16 @@
 //! Everything secret travels here, never in argv, the environment or a label, so that neither `ps` nor `docker inspect`
 //! shows it. The stream is also the lifeline: when the launcher is gone, the proxy reads its end and ends too.
 
-use std::{os::unix::ffi::OsStringExt, path::PathBuf};
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::PathBuf,
+};
 
-use aifo_shim::wire::form::{self, Pair};
+use aifo_shim::wire::{
+    env,
+    form::{self, Pair},
+};
 
 /// The first line: all that a proxy needs to know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,6 +103,8 @@ pub(crate) struct SidecarSettings {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether a login shell is asked for its environment.
     pub(crate) login: bool,
+    /// Variables of its tools that may hold a secret, as a proxy's address does.
+    pub(crate) env: Vec<(String, OsString)>,
 }
 
 impl SidecarSettings {
@@ -107,6 +116,8 @@ impl SidecarSettings {
         put("secret", self.secret.as_bytes());
         self.roots.iter().for_each(|root| put("root", root.as_os_str().as_encoded_bytes()));
         put("login", if self.login { b"1" } else { b"0" });
+        let joined = |(name, value): &(String, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+        self.env.iter().for_each(|variable| put("env", &joined(variable)));
         line.push(b'\n');
         line
     }
@@ -120,6 +131,7 @@ impl SidecarSettings {
                 b"kind" => settings.kind = String::from_utf8(value).ok()?,
                 b"secret" => settings.secret = String::from_utf8(value).ok()?,
                 b"login" => settings.login = value == b"1",
+                b"env" => settings.env.push(variable(&value)?),
                 _ => return None,
             }
         }
@@ -129,7 +141,14 @@ impl SidecarSettings {
 
 /// A path is bytes, not text.
 fn path(bytes: Vec<u8>) -> PathBuf {
-    std::ffi::OsString::from_vec(bytes).into()
+    OsString::from_vec(bytes).into()
+}
+
+/// So is a variable's value.
+fn variable(bytes: &[u8]) -> Option<(String, OsString)> {
+    let name = env::name_of(bytes)?;
+    let value = bytes.get(name.len() + 1..)?.to_vec();
+    Some((String::from_utf8(name.to_vec()).ok()?, OsString::from_vec(value)))
 }
 
 /// A later line: a sidecar will not come.
@@ -297,6 +316,15 @@ mod tests {
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         assert_eq!(ProxySettings::decode(line.trim_ascii_end()), Some(settings));
         assert_eq!(ProxySettings::decode(b"max_calls=1"), None, "no token, no proxy");
+        let settings = SidecarSettings {
+            socket: "/run/aifo/execd.sock".into(),
+            kind: "go".into(),
+            secret: "s".into(),
+            roots: vec!["/workspace".into(), "/tmp".into()],
+            login: true,
+            env: vec![("HTTP_PROXY".into(), OsString::from_vec(b"http://u:p=x@h\n\xff".to_vec()))],
+        };
+        assert_eq!(SidecarSettings::decode(settings.encode().trim_ascii_end()), Some(settings));
         let failed = SidecarFailed { kind: "rust".into(), reason: "no such image: a\nb".into() };
         assert_eq!(SidecarFailed::decode(failed.encode().trim_ascii_end()), Some(failed));
     }

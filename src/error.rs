@@ -19,6 +19,11 @@ pub(crate) enum Error {
         file: PathBuf,
         why: String,
     },
+    /// What was understood and would break something.
+    Unfit {
+        what: String,
+        instead: String,
+    },
     NoHome,
     NoState(PathBuf, io::Error),
     Locked {
@@ -76,7 +81,7 @@ impl Error {
     /// agent could run.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Setting { .. } | Self::ConfigFile { .. } => 2,
+            Self::Usage(_) | Self::Setting { .. } | Self::ConfigFile { .. } | Self::Unfit { .. } => 2,
             Self::Unhealthy(_) => 1,
             _ => 125,
         }
@@ -89,6 +94,7 @@ impl Error {
             Self::Setting { .. } | Self::ConfigFile { .. } => {
                 Some("aifo-coder --help lists every setting and what it takes".to_owned())
             }
+            Self::Unfit { instead, .. } => Some(instead.clone()),
             Self::NoHome => Some("HOME=/home/you aifo-coder ...".to_owned()),
             Self::NoState(..) => Some("AIFO_CODER_STATE_DIR=FOLDER, one that you may write".to_owned()),
             Self::Locked { .. } => Some("end that session, or work in a clone: git clone . ../other".to_owned()),
@@ -128,7 +134,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(why) => f.write_str(why),
+            Self::Usage(why) | Self::Unfit { what: why, .. } => f.write_str(why),
             Self::Setting { origin, why } => write!(f, "{origin}: {why}"),
             Self::ConfigFile { file, why } => write!(f, "cannot obey `{}`: {why}", file.display()),
             Self::NoHome => f.write_str("HOME names no folder, and the agent's state must be kept somewhere"),

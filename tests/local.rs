@@ -396,3 +396,17 @@ fn t50_one_agent_at_a_time_whoever_starts_it_with_whatever_variables() {
     fs::remove_dir_all(place.folder("tmp/other")).unwrap();
     place.assert_nothing_left();
 }
+
+#[test]
+fn variables_reach_the_agent_by_their_names_and_the_nearest_wins() {
+    let place = Place::new();
+    let config = place.folder("home").join(".config/aifo-coder");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config"), "[session]\nenv-file = ~/vars\n").unwrap();
+    fs::write(place.folder("home").join("vars"), "A=file\nB=file\n").unwrap();
+    let script = "echo $A $B $C; env | grep AIFO_ENV_";
+    let mut launcher = place.launcher(&["--env", "A=option", "run", "--", "/bin/sh", "-c", script]);
+    launcher.envs(["A", "B", "C"].map(|name| (format!("AIFO_ENV_{name}"), "variable")));
+    assert_eq!(Ran::of(&mut launcher).expect(1), "option file variable");
+    place.assert_nothing_left();
+}

@@ -41,6 +41,7 @@ pub enum ShimError {
     Output(io::Error),
     Refused { status: u16, reason: String },
     NoCommand,
+    State(io::Error),
     Start(PathBuf, io::Error),
 }
 
@@ -86,6 +87,7 @@ impl fmt::Display for ShimError {
             Self::Output(cause) => write!(f, "cannot write output: {cause}"),
             Self::Refused { status, reason } => write!(f, "refused by the proxy ({status}): {reason}"),
             Self::NoCommand => f.write_str("no command to run"),
+            Self::State(cause) => write!(f, "the agent's state would not be kept: {cause}"),
         }
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn run(order: &Order, switches: Switches, config: &Config) -> Result<
     if order.verb == Verb::Verify {
         return Ok(());
     }
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let platform = format!("linux/{}", docker.daemon()?.arch);
     let loaded = load::all(&docker, &order.folder, &bundle, &platform, switches.dry_run)?;
     // Without the full images, doctor must be told to look for the others.

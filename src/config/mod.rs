@@ -105,11 +105,13 @@ impl Config {
 
     /// Absolute: docker is told of it, and a relative one means the current folder's. `~/` is the user's HOME.
     pub(crate) fn path(&self, key: &str) -> Option<PathBuf> {
-        let text = self.text(key)?;
-        let below_home =
-            text.strip_prefix("~/").and_then(|below| Some(PathBuf::from(env::var_os("HOME")?).join(below)));
-        let path = below_home.unwrap_or_else(|| PathBuf::from(text));
+        let path = expanded(self.text(key)?);
         Some(std::path::absolute(&path).unwrap_or(path))
+    }
+
+    /// The docker program: a path, or a name that PATH knows.
+    pub(crate) fn docker(&self) -> PathBuf {
+        expanded(self.text("session.docker").unwrap_or("docker"))
     }
 
     pub(crate) fn is_on(&self, key: &str) -> bool {
@@ -167,6 +169,13 @@ impl Config {
             Some(origin) => Error::Setting { origin: origin.clone(), why: error.to_string() },
         }
     }
+}
+
+/// A path of the user's, as a file or a list has it: no shell has taken `~` for their HOME there.
+pub(crate) fn expanded(text: &str) -> PathBuf {
+    let below = text.strip_prefix("~/").or_else(|| (text == "~").then_some(""));
+    let below_home = below.and_then(|below| Some(PathBuf::from(env::var_os("HOME")?).join(below)));
+    below_home.unwrap_or_else(|| PathBuf::from(text))
 }
 
 /// Holds a value to its setting's kind; the error says what was expected.

@@ -140,6 +140,19 @@ fn t61_a_project_file_that_is_no_plain_file_is_refused() {
     assert!(!Path::new("/nonexistent").exists());
 }
 
+#[test]
+fn a_path_below_home_is_one_wherever_it_is_written() {
+    let folder = Folder::new("home");
+    folder.user("[session]\ndocker = ~/d\nca = ~/c\nenv-file = ~/e\n");
+    let config = folder.resolve(&[], &[]).unwrap();
+    let home = PathBuf::from(env::var_os("HOME").unwrap());
+    assert_eq!((config.docker(), config.path("session.ca")), (home.join("d"), Some(home.join("c"))));
+    assert_eq!(expanded(&config.list("session.env-file")[0]), home.join("e"));
+    for text in ["docker", "/x/~/y", "~other/x", "a~"] {
+        assert_eq!(expanded(text), Path::new(text));
+    }
+}
+
 /// `AIFO_GOLDEN=write` makes the table anew.
 #[test]
 fn the_readme_lists_every_setting() {

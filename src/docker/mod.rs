@@ -9,7 +9,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{ChildStdin, Command, Stdio},
 };
 
@@ -23,12 +23,12 @@ pub(crate) struct Docker {
 }
 
 impl Docker {
-    /// The program that is named, else `docker`, from PATH.
+    /// The program of that path, or of that name in PATH.
     ///
     /// # Errors
     /// [`Error::DockerMissing`].
-    pub(crate) fn find(named: Option<&str>) -> Result<Self, Error> {
-        let program = OsString::from(named.unwrap_or("docker"));
+    pub(crate) fn find(program: &Path) -> Result<Self, Error> {
+        let program = OsString::from(program);
         if is_there(&program) { Ok(Self { program }) } else { Err(Error::DockerMissing(program)) }
     }
 
@@ -235,7 +235,7 @@ mod tests {
         let other =
             sentence("docker: Error response from daemon: boom.\n\nRun 'docker run --help' for more information");
         assert_eq!(other, "`docker version` failed: Error response from daemon: boom.");
-        let missing = Docker::find(Some("/nowhere/docker")).unwrap_err().to_string();
+        let missing = Docker::find(Path::new("/nowhere/docker")).unwrap_err().to_string();
         let all = [down, denied, other, missing];
         assert!((0..4).all(|one| (0..one).all(|two| all[one] != all[two])), "{all:?}");
     }

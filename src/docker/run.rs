@@ -22,6 +22,8 @@ pub(crate) enum Stdin {
     Empty,
 }
 
+use aifo_shim::given;
+
 /// A container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunSpec {
@@ -97,6 +99,9 @@ pub(crate) enum Env {
     Plain(String, String),
     /// Its value travels in the docker client's environment.
     Secret(String, String),
+    /// The same under another name, behind [`given::PREFIX`], until the entrypoint starts the agent: what the user gives the agent
+    /// must not be obeyed by the docker client.
+    Given(String, String),
     /// As it is in this process's environment, which the docker client inherits.
     Inherited(String),
 }
@@ -104,26 +109,31 @@ pub(crate) enum Env {
 impl Env {
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Plain(name, _) | Self::Secret(name, _) | Self::Inherited(name) => name,
+            Self::Plain(name, _) | Self::Secret(name, _) | Self::Given(name, _) | Self::Inherited(name) => name,
         }
     }
 
     /// Name and value, where the value is not the caller's own.
     pub(crate) fn value(&self) -> Option<(&str, &str)> {
         match self {
-            Self::Plain(name, value) | Self::Secret(name, value) => Some((name, value)),
+            Self::Plain(name, value) | Self::Secret(name, value) | Self::Given(name, value) => Some((name, value)),
             Self::Inherited(_) => None,
         }
     }
 
-    pub(super) fn value_for_client(&self) -> Option<(&str, &str)> {
-        if let Self::Secret(name, value) = self { Some((name, value)) } else { None }
+    /// What the docker client's environment needs besides what it inherits.
+    pub(super) fn value_for_client(&self) -> Option<(String, &str)> {
+        match self {
+            Self::Secret(_, value) | Self::Given(_, value) => Some((self.argument(), value)),
+            Self::Plain(..) | Self::Inherited(_) => None,
+        }
     }
 
     fn argument(&self) -> String {
         match self {
             Self::Plain(name, value) => format!("{name}={value}"),
             Self::Secret(name, _) | Self::Inherited(name) => name.clone(),
+            Self::Given(name, _) => format!("{}{name}", given::PREFIX),
         }
     }
 }
@@ -194,14 +204,17 @@ impl Volume {
 }
 
 impl Mount {
-    /// Docker reads the fields of `--mount` as a line of CSV, so a path with commas, quotes or line ends is quoted.
     fn argument(&self) -> String {
-        let source = format!("source={}", self.source.display());
-        let source =
-            if source.contains([',', '"', '\n']) { format!("\"{}\"", source.replace('"', "\"\"")) } else { source };
+        let source = field(&format!("source={}", self.source.display()));
+        let target = field(&format!("target={}", self.target));
         let read_only = if self.read_only { ",readonly" } else { "" };
-        format!("type=bind,{source},target={}{read_only}", self.target)
+        format!("type=bind,{source},{target}{read_only}")
     }
+}
+
+/// Docker reads the fields of `--mount` as a line of CSV, so a path with commas, quotes or line ends is quoted.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 #[derive(Default)]
@@ -235,24 +248,37 @@ mod tests {
         assert_eq!(bind("/a,b"), "type=bind,\"source=/a,b\",target=/workspace");
         assert_eq!(bind("/a\"b\n"), "type=bind,\"source=/a\"\"b\n\",target=/workspace");
         assert_eq!(bind("/-ü"), "type=bind,source=/-ü,target=/workspace");
+        let odd = Mount { source: "/a".into(), target: "/b,\"c".into(), read_only: true }.argument();
+        assert_eq!(odd, "type=bind,source=/a,\"target=/b,\"\"c\",readonly");
     }
 
     #[test]
     fn every_container_is_hardened_and_shows_no_secret() {
         let spec = RunSpec {
             image: "image".into(),
-            env: vec![Env::Secret("AIFO_TOOLEEXEC_TOKEN".into(), "hidden".into()), Env::Plain("A".into(), "b".into())],
+            env: vec![
+                Env::Secret("AIFO_TOOLEEXEC_TOKEN".into(), "hidden".into()),
+                Env::Given("HTTPS_PROXY".into(), "hidden".into()),
+                Env::Plain("A".into(), "b".into()),
+            ],
             args: vec!["--".into(), "--tty".into()],
             ..RunSpec::default()
         };
         let argv: Vec<String> = spec.argv().iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let line = argv.join(" ");
-        for part in
-            ["--rm", "--cap-drop ALL", "no-new-privileges", "--pids-limit", "--env AIFO_TOOLEEXEC_TOKEN --env A=b"]
-        {
+        for part in [
+            "--rm",
+            "--cap-drop ALL",
+            "no-new-privileges",
+            "--pids-limit",
+            "--env AIFO_TOOLEEXEC_TOKEN --env AIFO_ENV_",
+        ] {
             assert!(line.contains(part), "{part} in {line}");
         }
-        assert!(!line.contains("hidden"));
+        assert!(!line.contains("hidden") && line.contains("--env AIFO_ENV_HTTPS_PROXY --env A=b"));
+        // The client itself must not take the agent's proxy for its own.
+        let told: Vec<_> = spec.env.iter().filter_map(Env::value_for_client).collect();
+        assert_eq!(told[1], ("AIFO_ENV_HTTPS_PROXY".to_owned(), "hidden"));
         assert!(line.ends_with("image -- --tty"));
     }
 }

@@ -45,9 +45,10 @@ pub(crate) fn print() -> io::Result<()> {
     io::stdout().write_all(&out)
 }
 
-/// The sidecar's environment.
-pub(super) fn of_sidecar(ask_login_shell: bool) -> Variables {
-    let own: Variables = env::vars_os().collect();
+/// The sidecar's environment, with what only its tools are told.
+pub(super) fn of_sidecar(ask_login_shell: bool, told: Vec<(String, OsString)>) -> Variables {
+    let told = told.into_iter().map(|(name, value)| (OsString::from(name), value));
+    let own: Variables = env::vars_os().chain(told).collect();
     let login = if ask_login_shell { of_login_shell().unwrap_or_default() } else { Variables::new() };
     with_installed(merge(own, login))
 }

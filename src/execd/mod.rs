@@ -18,7 +18,7 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     io::{self, Read},
-    iter,
+    iter, mem,
     os::fd::{AsFd, OwnedFd},
     path::Path,
     process,
@@ -67,8 +67,8 @@ pub(crate) fn run() -> Result<(), Error> {
     // From here on nobody of the same user can read this process's memory or descriptors (prctl(2), PR_SET_DUMPABLE).
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(|errno| Error::Execd("cannot hide its memory", errno.into()))?;
-    let settings = read_settings().map_err(|cause| Error::Execd("cannot read its settings", cause))?;
-    let env = login::of_sidecar(settings.login);
+    let mut settings = read_settings().map_err(|cause| Error::Execd("cannot read its settings", cause))?;
+    let env = login::of_sidecar(settings.login, mem::take(&mut settings.env));
     if let Some(home) = env.get(OsStr::new("HOME")) {
         // A tool that needs the name will say so itself.
         let _named: bool = user::name(Path::new(home)).is_ok();

@@ -15,7 +15,7 @@ use crate::{
 
 /// Removes, or with `--dry-run` only tells.
 pub(crate) fn clear(switches: Switches, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let list = |filter: &[&str]| {
         let words = [&["volume", "ls", "--format", "{{.Name}}"], filter].concat();
         docker.capture(&words).map(|names| names.lines().map(str::to_owned).collect::<Vec<_>>())

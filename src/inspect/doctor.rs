@@ -89,7 +89,7 @@ fn check_docker(
     config: &mut Config,
     checks: &mut Vec<Check>,
 ) -> Vec<&'static dyn Agent> {
-    let docker = match Docker::find(config.text("session.docker")).and_then(|docker| Ok((docker.daemon()?, docker))) {
+    let docker = match Docker::find(&config.docker()).and_then(|docker| Ok((docker.daemon()?, docker))) {
         Ok((daemon, docker)) => {
             checks.push(Check::of("docker", Ok(format!("{} on linux/{}", daemon.version, daemon.arch))));
             checks.push(Check::of("programs", read_programs(&daemon.arch, config).map(|image| image.reference())));

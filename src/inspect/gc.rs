@@ -39,7 +39,7 @@ impl Leftover {
 
 /// Finds and removes; with `--dry-run` only finds.
 pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let mut rows = Vec::new();
     for leftover in leftovers(&docker, config)? {
         let state = if switches.dry_run { "would be removed" } else { remove(&docker, &leftover.removal())? };

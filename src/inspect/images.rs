@@ -13,7 +13,7 @@ use crate::{
 
 /// Prints the list; without a docker that answers nothing is known to be here.
 pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let agents = AGENTS.iter().map(|agent| (agent.name(), Image::of_agent(*agent, config)));
     let specs = KINDS.iter().filter_map(|kind| Spec::parse(kind.name).ok());
     let sidecars = specs.map(|spec| (spec.kind.name, Image::of_sidecar(&spec, config)));

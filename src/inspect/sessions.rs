@@ -30,7 +30,7 @@ struct Session {
 
 /// Prints the running sessions.
 pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let sessions = group(containers(&docker)?);
     if sessions.is_empty() && !switches.json {
         report::say("no session is running");

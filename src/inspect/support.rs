@@ -16,7 +16,7 @@ use crate::{
 
 /// Runs and prints; fails when a cell failed.
 pub(crate) fn run(switches: Switches, config: &Config) -> Result<(), Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     let is_here = |image: &Image| docker.missing_images(&[&image.reference]).map(|missing| missing.is_empty());
     let mut kinds: Vec<Kind> = Vec::new();
     for kind in KINDS {

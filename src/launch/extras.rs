@@ -1,16 +1,13 @@
-//! What the user adds to a session by hand: variables, variable files, host folders, ports. Pure but for reading files.
+//! What the user adds to a session by hand: variables, variable files, ports. Pure but for reading files.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, ffi::OsString, fs, path::Path};
 
-use super::pod::WORKSPACE;
+use aifo_shim::given;
+
 use crate::{
-    config::Config,
-    docker::{Env, Mount},
+    config::{Config, expanded},
+    docker::Env,
     error::Error,
-    toolchain::HOME,
 };
 
 /// Variables that belong to the container or to this system.
@@ -21,11 +18,11 @@ const INHERITED: &[&str] = &["TERM", "COLORTERM", "LANG", "TZ"];
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"];
 
-/// What every container of a session gets of the caller: language, proxies, and the time zone by its name.
+/// What every container of a session gets of the caller: language, and the time zone by its name.
 ///
 /// The zone's file is not mounted: a daemon that runs elsewhere has another one there, or none.
 pub(crate) fn common() -> Vec<Env> {
-    let set = INHERITED.iter().chain(PROXIES).filter(|name| env::var_os(name).is_some());
+    let set = INHERITED.iter().filter(|name| env::var_os(name).is_some());
     let mut common: Vec<Env> = set.map(|name| Env::Inherited((*name).to_owned())).collect();
     if env::var_os("TZ").is_none()
         && let Some(zone) = fs::canonicalize("/etc/localtime").ok().as_deref().and_then(zone_of)
@@ -33,6 +30,11 @@ pub(crate) fn common() -> Vec<Env> {
         common.push(Env::Plain("TZ".to_owned(), zone));
     }
     common
+}
+
+/// The way to the network that agent and tools have, as the caller has it. An address may hold a password.
+pub(crate) fn proxies() -> Vec<(String, OsString)> {
+    PROXIES.iter().filter_map(|name| Some(((*name).to_owned(), env::var_os(name)?))).collect()
 }
 
 /// `Area/Place`, out of the path of a zone's file.
@@ -54,17 +56,17 @@ pub(crate) fn variables(config: &Config) -> Result<Vec<Env>, Error> {
     for (whole, value) in env::vars_os() {
         // What is no text cannot be one of ours.
         let (Ok(whole), Ok(value)) = (whole.into_string(), value.into_string()) else { continue };
-        let Some(name) = whole.strip_prefix("AIFO_ENV_") else { continue };
-        put(variable(checked(name).map_err(|error| Error::Usage(format!("{whole}: {error}")))?, value));
+        let Some(name) = whole.strip_prefix(given::PREFIX) else { continue };
+        put(Env::Given(checked(name).map_err(|error| Error::Usage(format!("{whole}: {error}")))?, value));
     }
     for path in config.list("session.env-file") {
-        let path = PathBuf::from(path);
+        let path = expanded(path);
         let text = fs::read_to_string(&path).map_err(|cause| Error::Read(path.clone(), cause))?;
         lines(&text, &path)?.into_iter().for_each(&mut put);
     }
     for word in config.list("session.env") {
         match word.split_once('=') {
-            Some((name, value)) => put(variable(checked(name)?, value.to_owned())),
+            Some((name, value)) => put(Env::Given(checked(name)?, value.to_owned())),
             // A name alone passes the caller's value on; one that is not set stays unset, as docker does it.
             None if env::var_os(word).is_some() => put(Env::Inherited(checked(word)?)),
             None => drop(checked(word)?),
@@ -81,15 +83,12 @@ fn lines(text: &str, path: &Path) -> Result<Vec<Env>, Error> {
         .map(|(number, line)| {
             let bad = |why: String| Error::Usage(format!("{}:{}: {why}", path.display(), number + 1));
             let (name, value) = line.split_once('=').ok_or_else(|| bad("expected NAME=VALUE".to_owned()))?;
-            Ok(variable(checked(name).map_err(|error| bad(error.to_string()))?, value.to_owned()))
+            if value.contains('\0') {
+                return Err(bad(format!("the value of `{name}` holds a NUL, which no variable can")));
+            }
+            Ok(Env::Given(checked(name).map_err(|error| bad(error.to_string()))?, value.to_owned()))
         })
         .collect()
-}
-
-fn variable(name: String, value: String) -> Env {
-    // What the docker client obeys itself travels in argv, where the user has written it anyway.
-    let is_clients_own = name == "TMPDIR" || PROXIES.contains(&name.as_str());
-    if is_clients_own { Env::Plain(name, value) } else { Env::Secret(name, value) }
 }
 
 fn checked(name: &str) -> Result<String, Error> {
@@ -108,50 +107,18 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// `HOST:PATH[:ro|rw]`; the host's path may be relative or begin with `~/`.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub(crate) fn mounts(config: &Config) -> Result<Vec<Mount>, Error> {
-    let home = env::var_os("HOME").map(PathBuf::from);
-    let cwd = env::current_dir().unwrap_or_default();
-    config.list("session.volume").iter().map(|word| mount(word, home.as_deref(), &cwd)).collect()
-}
-
-fn mount(word: &str, home: Option<&Path>, cwd: &Path) -> Result<Mount, Error> {
-    let bad = |why: &str| Error::Usage(format!("volume `{word}` {why}"));
-    let (rest, read_only) = match word.rsplit_once(':') {
-        Some((rest, "ro")) => (rest, true),
-        Some((rest, "rw")) => (rest, false),
-        _ => (word, false),
-    };
-    let (source, target) = rest.rsplit_once(':').ok_or_else(|| bad("is not HOST:PATH[:ro]"))?;
-    if !target.starts_with('/') || target.split('/').any(|part| part == "..") {
-        return Err(bad("needs an absolute path in the container"));
-    }
-    let ours = [WORKSPACE, HOME, "/opt/aifo", "/run/aifo", "/tmp", "/proc", "/sys", "/dev", "/etc"];
-    let target = target.trim_end_matches('/');
-    if target.is_empty()
-        || ours.iter().any(|place| target == *place || (target.starts_with(&format!("{place}/")) && *place != HOME))
-    {
-        return Err(bad("would hide what the session needs there"));
-    }
-    let source = match (source.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => cwd.join(source),
-    };
-    if !source.exists() {
-        return Err(bad("names a host path that is not there"));
-    }
-    Ok(Mount { source, target: target.to_owned(), read_only })
-}
-
 /// `[IP:]HOST:PORT`, on loopback where no address is given.
 ///
 /// # Errors
-/// [`Error::Usage`].
+/// [`Error::Usage`]; [`Error::Unfit`] for a network that has no ports of its own.
 pub(crate) fn ports(config: &Config) -> Result<Vec<String>, Error> {
-    config.list("session.publish").iter().map(|word| port(word)).collect()
+    let words = config.list("session.publish");
+    let network = config.text("session.network").unwrap_or_default();
+    if !words.is_empty() && (matches!(network, "host" | "none") || network.starts_with("container:")) {
+        let what = format!("nothing can be published in network `{network}`, which has no ports of its own");
+        return Err(Error::Unfit { what, instead: "--network bridge, or no --publish".to_owned() });
+    }
+    words.iter().map(|word| port(word)).collect()
 }
 
 fn port(word: &str) -> Result<String, Error> {
@@ -198,35 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn mounts_hide_nothing_that_a_session_needs() {
-        let mount = |word: &str| mount(word, Some(Path::new("/usr")), Path::new("/"));
-        let shown = |word: &str| mount(word).map(|m| format!("{} {} {}", m.source.display(), m.target, m.read_only));
-        assert_eq!(shown("/usr:/data:ro").unwrap(), "/usr /data true");
-        assert_eq!(shown("~/bin:/data/").unwrap(), "/usr/bin /data false");
-        assert_eq!(shown("usr:/home/coder/x:rw").unwrap(), "/usr /home/coder/x false");
-        for word in [
-            "/usr",
-            "/usr:data",
-            "/usr:/",
-            "/usr:/workspace",
-            "/usr:/tmp/x",
-            "/usr:/opt/aifo/bin",
-            "/usr:/a/../tmp",
-            "/nowhere:/data",
-            "/usr:/home/coder",
-        ] {
-            assert!(shown(word).is_err(), "{word}");
-        }
-    }
-
-    #[test]
     fn t54_names_are_held_and_values_are_free() {
         let read = lines("# c\nA=1\n\nB=x=y \n", Path::new("f")).unwrap();
-        assert_eq!(read, [Env::Secret("A".into(), "1".into()), Env::Secret("B".into(), "x=y ".into())]);
+        assert_eq!(read, [Env::Given("A".into(), "1".into()), Env::Given("B".into(), "x=y ".into())]);
+        assert!(lines("A=1\nB=a\0b\n", Path::new("f")).unwrap_err().to_string().contains("f:2: the value of `B`"));
         assert!(lines("A\n", Path::new("f")).unwrap_err().to_string().contains("f:1"));
         for name in ["", "1A", "A-B", "PATH", "HOME", "AIFO_X", "LD_PRELOAD", "DOCKER_HOST"] {
             assert!(checked(name).is_err(), "{name}");
         }
-        assert!(matches!(variable("HTTPS_PROXY".into(), "p".into()), Env::Plain(..)));
     }
 }

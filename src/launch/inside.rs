@@ -10,8 +10,13 @@ use std::{
     ffi::OsString,
     fs::{self, DirBuilder},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, lchown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, fchown, lchown},
     path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
 };
 
 use super::git::Identity as GitIdentity;
@@ -28,6 +33,9 @@ const STATE: &str = "/home/coder/.aifo-state";
 /// Where the user's own files lie, read-only, until they are copied.
 const CONFIG: &str = "/home/coder/.aifo-config-host";
 const GNUPG: &str = "/home/coder/.gnupg-host";
+/// Where the entrypoint puts its copies.
+const COPIED: &str = "/home/coder/.aifo-config";
+const KEYS: &str = "/home/coder/.gnupg";
 /// Our shell, under a name that has `bash` in it: some agents look for that.
 pub(super) const SHELL: &str = "/opt/aifo/bin/aifo-bash";
 
@@ -39,6 +47,8 @@ pub(crate) struct Inside {
     pub(crate) options: Vec<OsString>,
     /// The state's folder, to be made when the agent is run.
     pub(crate) state: Option<PathBuf>,
+    /// The folders of HOME that are kept in it.
+    pub(crate) kept: &'static [&'static str],
 }
 
 impl Inside {
@@ -76,29 +86,60 @@ impl Inside {
         Self { options: Vec::new(), ..inside }
     }
 
-    /// Makes the state's folder, only now that the agent is run, and as root for the user (`uid:gid`) that it runs as.
+    /// Makes the state's folder, only now that the agent is run, and in it the mount points of these volumes; as root for
+    /// the user (`uid:gid`) that the agent runs as.
     ///
     /// # Errors
     /// [`Error::NoState`], also where root has a state that this user could not use: it holds somebody's credentials,
-    /// so it is nobody else's to get.
-    pub(crate) fn provide(&self, user: &str) -> Result<(), Error> {
+    /// so it is nobody else's to get; [`Error::Write`].
+    pub(crate) fn provide(&self, user: &str, volumes: &[Mount]) -> Result<(), Error> {
         let Some(state) = &self.state else { return Ok(()) };
         let failed = |cause| Error::NoState(state.clone(), cause);
         let is_new = make(state).map_err(failed)?;
-        let number = |part: &str| part.parse().ok();
-        let Some((Some(uid), Some(gid))) = user.split_once(':').map(|(uid, gid)| (number(uid), number(gid))) else {
-            return Ok(());
-        };
-        if !rustix::process::geteuid().is_root() || uid == 0 {
-            return Ok(());
+        let owner = other_than_root(user);
+        if let Some((uid, gid)) = owner {
+            match fs::metadata(state).map_err(failed)?.uid() {
+                _ if is_new => lchown(state, Some(uid), Some(gid)).map_err(failed)?,
+                owner if owner == uid => {}
+                owner => {
+                    return Err(failed(io::Error::other(format!(
+                        "it is user {owner}'s, and the agent runs as {user}"
+                    ))));
+                }
+            }
         }
-        if is_new {
-            return lchown(state, Some(uid), Some(gid)).map_err(failed);
+        for below in volumes.iter().filter_map(|volume| self.below_state(Path::new(&volume.target))) {
+            make_below(state, below, owner).map_err(|cause| Error::Write(state.join(below), cause))?;
         }
-        match fs::metadata(state).map_err(failed)?.uid() {
-            owner if owner == uid => Ok(()),
-            owner => Err(failed(io::Error::other(format!("it is user {owner}'s, and the agent runs as {user}")))),
-        }
+        Ok(())
+    }
+
+    /// Where a volume is mounted in the agent's container. A kept folder is a link to the state, so what is to be in it is
+    /// mounted there.
+    pub(crate) fn place_of(&self, target: &str) -> String {
+        let below = self.below_state(Path::new(target));
+        below.map_or_else(|| target.to_owned(), |below| format!("{STATE}/{}", below.display()))
+    }
+
+    /// Where a place in a kept folder is on the host.
+    pub(crate) fn host_place_of(&self, target: &Path) -> Option<PathBuf> {
+        Some(self.state.as_ref()?.join(self.below_state(target)?))
+    }
+
+    /// The folders of HOME that are kept.
+    pub(crate) fn kept_places(&self) -> impl Iterator<Item = PathBuf> {
+        self.kept.iter().map(|folder| Path::new(HOME).join(folder))
+    }
+
+    /// What of HOME is neither the agent's nor the user's.
+    pub(crate) fn own_places(&self) -> impl Iterator<Item = &'static Path> {
+        let keys = self.mounts.iter().any(|mount| mount.target == GNUPG).then_some(KEYS);
+        [STATE, CONFIG, GNUPG, COPIED].into_iter().chain(keys).map(Path::new)
+    }
+
+    fn below_state<'a>(&self, target: &'a Path) -> Option<&'a Path> {
+        let below = target.strip_prefix(HOME).ok()?;
+        self.kept.iter().any(|folder| below.starts_with(folder)).then_some(below)
     }
 
     fn shell(&mut self, agent: &dyn Agent) {
@@ -152,7 +193,7 @@ impl Inside {
         }));
         let Some(gnupg) = git.signs(config.text("agent.git-sign")).then(gnupg_home).flatten() else { return };
         self.mounts.push(read_only(gnupg, GNUPG.to_owned()));
-        self.env.push(plain("GNUPGHOME", &format!("{HOME}/.gnupg")));
+        self.env.push(plain("GNUPGHOME", KEYS));
         self.option("--gnupg", GNUPG.to_owned());
     }
 
@@ -163,6 +204,7 @@ impl Inside {
         self.mounts.push(Mount { source: state.clone(), target: STATE.to_owned(), read_only: false });
         agent.state().iter().for_each(|path| self.option("--state", format!("{STATE}/{path}")));
         self.state = Some(state);
+        self.kept = agent.state();
     }
 
     fn configuration(&mut self, agent: &dyn Agent, config: &Config, home: &Path) -> Result<(), Error> {
@@ -224,6 +266,32 @@ fn make(folder: &Path) -> io::Result<bool> {
             Ok(true)
         }
     }
+}
+
+/// Whom root makes something for.
+fn other_than_root(user: &str) -> Option<(u32, u32)> {
+    let (uid, gid) = user.split_once(':')?;
+    let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
+    (rustix::process::geteuid().is_root() && uid != 0).then_some((uid, gid))
+}
+
+/// Makes folders below the state, which is the agent's to write: no link in it may lead elsewhere.
+fn make_below(state: &Path, below: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder = rustix::fs::open(state, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for name in below {
+        let made = rustix::fs::mkdirat(&folder, name, Mode::RWXU);
+        if let Err(errno) = made
+            && errno != Errno::EXIST
+        {
+            return Err(errno.into());
+        }
+        folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
+        if let (Ok(()), Some((uid, gid))) = (made, owner) {
+            fchown(&folder, Some(uid), Some(gid))?;
+        }
+    }
+    Ok(())
 }
 
 /// The one set of names under which a company may give everybody's credentials, and what each stands in for.

@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use aifo_shim::tools;
+use aifo_shim::{given, tools};
 
 use super::{
     binaries::Binaries,
@@ -138,6 +138,7 @@ pub(crate) fn plan(
             secret: identity.secret_of(kind.name),
             roots: vec![request.workspace.clone(), std::env::temp_dir()],
             login: false,
+            env: Vec::new(),
         };
         (command, settings)
     });
@@ -156,16 +157,24 @@ pub(crate) fn plan(
     if config.is_on("tool.verbose") {
         agent.env("AIFO_TOOLCHAIN_VERBOSE", "1");
     }
-    // What is passed on by its name alone is there already.
-    for (name, value) in program.inside.env.iter().chain(&request.variables).filter_map(Env::value) {
+    tell(&mut agent, request, &folder);
+    let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
+    Ok((parts, folder))
+}
+
+/// Gives the agent its variables. What is passed on by its name alone is there already.
+fn tell(agent: &mut Command, request: &Request, folder: &Folder) {
+    // There is no docker client in between that could obey them.
+    for given in given::all() {
+        agent.env_remove(given.before);
+    }
+    for (name, value) in request.program.inside.env.iter().chain(&request.variables).filter_map(Env::value) {
         if value == inside::SHELL {
             agent.env(name, folder.shell())
         } else {
             agent.env(name, value)
         };
     }
-    let parts = Parts { proxy, settings, sidecars: sidecars.collect(), agent };
-    Ok((parts, folder))
 }
 
 /// The names of the agent's own runtime where no shim would find it in place, as a version manager installs it: without

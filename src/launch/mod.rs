@@ -14,10 +14,12 @@ mod inside;
 mod keys;
 mod local;
 mod lock;
+mod mask;
 mod member;
 mod notices;
 mod pod;
 mod session;
+mod volumes;
 mod workspace;
 
 use std::{
@@ -44,6 +46,7 @@ use self::{
     lock::Lock,
     pod::{Pod, Program, Request},
     session::Parts,
+    volumes::Taken,
 };
 use crate::{
     agent::{Agent, by_name},
@@ -52,7 +55,7 @@ use crate::{
     error::Error,
     image::Image,
     report,
-    toolchain::Spec,
+    toolchain::{Kind, Spec},
 };
 
 /// What is to run as the agent.
@@ -127,7 +130,7 @@ fn prepare(task: &Task, identity: &Identity, config: &Config, manner: Manner) ->
 }
 
 fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
-    let docker = Docker::find(config.text("session.docker"))?;
+    let docker = Docker::find(&config.docker())?;
     // Docker takes its time to answer; git and the programs are read meanwhile.
     let (daemon, image, git) = thread::scope(|scope| {
         let git = scope.spawn(git::Identity::read);
@@ -143,11 +146,9 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
     let lock = lock(task, &request, identity, manner)?;
     if !manner.dry_run {
         images::provide(&docker, &request, &image, config, manner.wishes)?;
-        request.program.inside.provide(&request.user)?;
+        request.program.inside.provide(&request.user, &request.mounts)?;
         let kinds = request.sidecars.iter().map(|(kind, _)| *kind).chain(request.program.toolchain);
-        let caches: Vec<_> =
-            if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() };
-        caches::provide(&docker, &caches, &request.user, &identity.id)?;
+        caches::provide(&docker, &caches(kinds, config), &request.user, &identity.id)?;
     }
     let pod = Pod::plan(&request, identity, config, &image);
     let sidecars = pod.sidecars.into_iter().map(|(spec, settings)| (docker.run(&spec), settings)).collect();
@@ -192,6 +193,7 @@ fn request(
 ) -> Result<Request, Error> {
     let workspace = workspace::current(config.is_on("session.allow-home"), within.is_some())?;
     let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
+    let sidecars: Vec<(Kind, String)> = sidecars.collect();
     let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
     let apparmor = |(daemon, _): (&Daemon, _)| apparmor::choose(config.text("agent.apparmor"), daemon);
     let owner = fs::metadata(&workspace).map_err(|cause| Error::Read(workspace.clone(), cause))?;
@@ -199,9 +201,13 @@ fn request(
     let user =
         |(daemon, _): (&Daemon, _)| User::choose(config.text("session.user"), identity.caller, owner, daemon.users);
     let User { name, warning } = within.map(user).unwrap_or_default();
+    let program = program(task, config, within.map(|(_, git)| git))?;
+    let kinds = sidecars.iter().map(|(kind, _)| *kind).chain(program.toolchain);
+    let caches = caches(kinds, config).iter().map(|cache| cache.target).collect();
+    let mounts = volumes::mounts(config.list("session.volume"), &Taken { inside: &program.inside, caches })?;
     Ok(Request {
-        program: program(task, config, within.map(|(_, git)| git))?,
-        sidecars: sidecars.collect(),
+        program,
+        sidecars,
         tools: config.tools()?,
         workspace,
         user: name,
@@ -209,8 +215,9 @@ fn request(
         ca: config.path("session.ca").map(read).transpose()?,
         stdin: stdin(task),
         common: extras::common(),
+        proxies: extras::proxies(),
         variables: extras::variables(config)?,
-        mounts: extras::mounts(config)?,
+        mounts,
         published: extras::ports(config)?,
         apparmor: within.map(apparmor).transpose()?.flatten(),
     })
@@ -224,6 +231,11 @@ fn stdin(task: &Task) -> Stdin {
         (true, false, Task::Agent { agent, .. }) if agent.is_exclusive() => Stdin::Empty,
         _ => Stdin::Callers,
     }
+}
+
+/// The caches that a session's tools have.
+fn caches(kinds: impl Iterator<Item = Kind>, config: &Config) -> Vec<&'static caches::Cache> {
+    if config.is_on("toolchain.cache") { kinds.flat_map(caches::of).collect() } else { Vec::new() }
 }
 
 fn program(task: &Task, config: &Config, git: Option<&git::Identity>) -> Result<Program, Error> {

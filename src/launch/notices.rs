@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use super::mask;
 use crate::{
     control::{CallRecord, Notice},
     report,
@@ -47,18 +48,7 @@ fn tell(notice: &Notice) {
 /// A call in one line, without what may be secret in it.
 fn shown(call: &CallRecord) -> String {
     let mut words = vec![call.tool.clone()];
-    let mut hide_next = false;
-    for arg in &call.args {
-        let text = String::from_utf8_lossy(arg);
-        let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
-        let is_secret = ["token", "password", "api-key", "key", "secret"].contains(&name.trim_start_matches('-'));
-        words.push(match value {
-            _ if hide_next => "***".to_owned(),
-            Some(_) if is_secret => format!("{name}=***"),
-            _ => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-        });
-        hide_next = is_secret && value.is_none() && name.starts_with('-');
-    }
+    words.extend(mask::shown(&call.args));
     if call.args_total > call.args.len() {
         words.push(format!("… {} more", call.args_total - call.args.len()));
     }

@@ -15,6 +15,7 @@ use super::{
     caches,
     identity::Identity,
     inside::Inside,
+    volumes,
 };
 use crate::{
     config::Config,
@@ -31,7 +32,7 @@ const SOCKETS: &str = "/run/aifo";
 const ADDED_BIN: &str = "/run/aifo/bin";
 const CA: &str = "/run/aifo/ca.crt";
 /// Where our images look for the user's name.
-const USERS: &str = "/var/lib/extrausers";
+pub(super) const USERS: &str = "/var/lib/extrausers";
 /// The session's own loopback has no other listener yet.
 const TCP: &str = "127.0.0.1:8642";
 
@@ -50,6 +51,8 @@ pub(crate) struct Request {
     pub(crate) stdin: Stdin,
     /// What every container gets: of the caller's variables those that concern all, and the time zone.
     pub(crate) common: Vec<Env>,
+    /// The caller's proxies, for agent and tools.
+    pub(crate) proxies: Vec<(String, OsString)>,
     /// Added by hand: for the agent alone, for agent and sidecars, for the session.
     pub(crate) variables: Vec<Env>,
     pub(crate) mounts: Vec<Mount>,
@@ -199,6 +202,16 @@ impl Planner<'_> {
         }
     }
 
+    /// Volumes in what the agent keeps go through its state; for those elsewhere in HOME the folders above are memory too.
+    fn place_volumes(&self, run: &mut RunSpec, inside: &Inside) {
+        run.mounts.iter_mut().for_each(|mount| mount.target = inside.place_of(&mount.target));
+        let places: Vec<String> = self.request.mounts.iter().map(|volume| inside.place_of(&volume.target)).collect();
+        let mounts = run.mounts.iter().map(|mount| mount.target.as_str());
+        let mounted: Vec<&str> = mounts.chain(run.volumes.iter().map(|volume| volume.target)).collect();
+        let folders = volumes::folders_above(places.iter().map(String::as_str), &mounted);
+        run.tmpfs.extend(folders);
+    }
+
     fn sidecar(&self, kind: Kind, image: &str) -> (RunSpec, SidecarSettings) {
         let mut run = RunSpec {
             image: image.to_owned(),
@@ -207,12 +220,15 @@ impl Planner<'_> {
             ..self.member(kind.name, "sidecar")
         };
         self.equip(&mut run, kind);
+        self.place_volumes(&mut run, &Inside::default());
         let settings = SidecarSettings {
             socket: format!("{SOCKETS}/execd.sock").into(),
             kind: kind.name.to_owned(),
             secret: self.identity.secret_of(kind.name),
             roots: vec![WORKSPACE.into(), "/tmp".into()],
             login: true,
+            // Docker would show them to everybody who may ask it.
+            env: self.request.proxies.clone(),
         };
         (run, settings)
     }
@@ -246,6 +262,8 @@ impl Planner<'_> {
         if let Some(kind) = program.toolchain {
             self.equip(&mut run, kind);
         }
+        self.place_volumes(&mut run, &program.inside);
+        run.env.extend(self.request.proxies.iter().map(|(name, _)| Env::Inherited(name.clone())));
         for variable in program.inside.env.iter().chain(&self.request.variables) {
             run.env.retain(|other| other.name() != variable.name());
             run.env.push(variable.clone());

@@ -86,7 +86,7 @@ fn doctor_walks_the_path_of_an_agent_and_fails_where_a_step_fails() {
     // An agent whose image is not here: the check that failed says what to type, and what depends on it is not tried.
     let script = "print(d['healthy'], [(c['name'], c['hint']) for c in d['checks'] if not c['ok']])";
     let said = read(launcher(&["doctor", "claude", "--json"]), 1, script);
-    assert_eq!(said, "False [('claude image', 'cargo xtask images claude, or name another image')]");
+    assert_eq!(said, "False [('claude image', 'name an image that is here: docker images')]");
     let ran = Ran::of(&mut launcher(&["doctor", "claude"]).command);
     assert!(ran.expect(1).contains("FAIL  claude image"), "{ran}");
     assert_eq!(ran.err(), "aifo-coder: error: 1 of the checks failed\naifo-coder: hint: aifo-coder -v doctor\n");

@@ -30,4 +30,5 @@ mod signing;
 mod tenth;
 mod terminal;
 mod tmux;
+mod volumes;
 mod work;

@@ -6,7 +6,10 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-use crate::support::docker::{Place, docker, processes};
+use crate::support::{
+    Ran,
+    docker::{Place, agents::MARKER, docker, processes},
+};
 
 /// Docker in front of docker: keeps what proxy and sidecars are told on standard input, which holds all secrets.
 const LISTENER: &str = "#!/bin/bash
@@ -55,6 +58,44 @@ fn promise_8_no_secret_is_in_any_argv_or_shown_by_docker_inspect() {
         assert!(secrets_in(&environ).is_empty(), "{part}: {environ}");
     }
     session.finish().expect(0);
+}
+
+#[test]
+#[ignore = "needs docker"]
+fn promise_8_a_proxys_password_is_in_no_argv_and_shown_by_no_sidecar() {
+    let place = Place::new();
+    let secret = |whose: &str| format!("http://user:{MARKER}{whose}@proxy.invalid:1");
+    let file = place.path().join("vars");
+    fs::write(&file, format!("ALL_PROXY={}\nTMPDIR=/tmp/{MARKER}file\n", secret("file"))).unwrap();
+    let launcher = |first: &[&str]| {
+        let args = ["--toolchain", "python", "--env-file", file.to_str().unwrap(), "run", "--", "sh"];
+        let launcher = place.launcher(&[first, &args].concat());
+        launcher.env("HTTPS_PROXY", secret("caller")).env("AIFO_ENV_HTTP_PROXY", secret("agent"))
+    };
+    let dry = Ran::of(&mut launcher(&["--dry-run"]).command);
+    assert!(!dry.expect(0).contains(MARKER), "{dry}");
+    let mut session = launcher(&["-v"]).start_shell();
+    let seen = session.expect(0, "echo $HTTPS_PROXY $HTTP_PROXY $ALL_PROXY $TMPDIR");
+    let expected = [secret("caller"), secret("agent"), secret("file"), format!("/tmp/{MARKER}file")].join(" ");
+    assert_eq!(seen, expected);
+    assert_eq!(session.expect(1, "env | grep AIFO_ENV_"), "");
+    // What is not said to the tool is the sidecar's own.
+    let ask = "python3 -c 'import os; print(os.environ.get(\"HTTPS_PROXY\"), os.environ.get(\"HTTP_PROXY\"))'";
+    let seen = session.expect(0, &format!("unset HTTPS_PROXY HTTP_PROXY; {ask}"));
+    assert_eq!(seen, format!("{} None", secret("caller")));
+    let argv = processes().into_iter().find(|process| process.command.contains(MARKER));
+    assert!(argv.is_none(), "{argv:?}");
+    for part in ["proxy", "python"] {
+        let shown = docker(&["inspect", &session.name(part)]).expect(0);
+        assert!(!shown.contains(MARKER), "{part}: {shown}");
+    }
+    // The docker client has the caller's proxy, as ever, and not the agent's.
+    let environ = fs::read_to_string(format!("/proc/{}/environ", session.client_of("agent"))).unwrap();
+    for name in ["HTTP_PROXY=", "ALL_PROXY=", "TMPDIR="] {
+        assert!(!environ.split('\0').any(|variable| variable.starts_with(name)), "{name}");
+    }
+    let said = session.finish();
+    assert!(!said.err().contains(MARKER), "{said}");
 }
 
 /// Tries what a tool could do to get at its first process, the supervisor that started it, and its own environment.

@@ -5,13 +5,13 @@
 //! an argument, a variable or a file. A key without one is not asked for.
 
 use std::{
-    env, fs,
+    fs,
     io::{self, IsTerminal},
     path::Path,
     process::{Command, Stdio},
 };
 
-use aifo_shim::sys;
+use aifo_shim::{given, sys};
 
 /// Long enough for any session: the answer goes with the container's memory.
 const AGENT_CONF: &str = "default-cache-ttl 604800\nmax-cache-ttl 604800\n";
@@ -30,7 +30,7 @@ pub(crate) fn prime(home: &Path) -> io::Result<()> {
     }
     let mut gpg = Command::new("gpg");
     gpg.args(["--quiet", "--yes", "--output", "/dev/null"]);
-    if let Some(key) = signing_key(&|name| env::var(name).ok()) {
+    if let Some(key) = signing_key(&|name| given::var(name)?.into_string().ok()) {
         gpg.args(["--local-user", &key]);
     }
     gpg.args(["--detach-sign", "/dev/null"]).env("GNUPGHOME", home).stdout(Stdio::null());

@@ -2,7 +2,8 @@
 //! to the system by a name.
 //!
 //! HOME is empty memory at the start of every session. What is mounted from the host is only ever read, the agent's own
-//! state aside; what cannot be copied is left out, said, and keeps nobody from running.
+//! state aside; what cannot be copied is left out, said, and keeps nobody from running. State that could not be kept does:
+//! an agent that runs without it loses its work unseen.
 
 use std::{
     env, fs,
@@ -11,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aifo_shim::user;
+use aifo_shim::{error::ShimError, given, user};
 
 use crate::{gpg, plan::Plan};
 
@@ -19,10 +20,13 @@ use crate::{gpg, plan::Plan};
 const MAX_KEY_FILE: u64 = 1024 * 1024;
 
 /// Makes HOME ready; says what could not be done.
-pub(crate) fn prepare(plan: &Plan) {
-    let Some(home) = env::var_os("HOME").map(PathBuf::from) else { return };
+///
+/// # Errors
+/// [`ShimError::State`].
+pub(crate) fn prepare(plan: &Plan) -> Result<(), ShimError> {
+    let Some(home) = env::var_os("HOME").map(PathBuf::from) else { return Ok(()) };
     let mut done = vec![user::name(&home)];
-    done.extend(plan.state.iter().map(|state| link_state(state, &home)));
+    plan.state.iter().try_for_each(|state| link_state(state, &home)).map_err(ShimError::State)?;
     if let Some(config) = &plan.config {
         done.push(copy_home(&config.join("home"), &home));
         done.push(copy_tree(config, plan, &home));
@@ -32,12 +36,13 @@ pub(crate) fn prepare(plan: &Plan) {
         done.push(copy_keys(keys, &copy).and_then(|()| gpg::prime(&copy)));
     }
     if plan.login_files {
-        done.extend(env::var_os("XDG_RUNTIME_DIR").map(|runtime| private_folder(Path::new(&runtime))));
+        done.extend(given::var("XDG_RUNTIME_DIR").map(|runtime| private_folder(Path::new(&runtime))));
         write_login_files(&plan.first, &home);
     }
     for error in done.into_iter().filter_map(Result::err) {
         drop(writeln!(io::stderr(), "aifo-entrypoint: {error}"));
     }
+    Ok(())
 }
 
 /// `STATE/.local/share/x` becomes HOME's `.local/share/x`. The root of the state is its part before the first dot.
@@ -49,7 +54,8 @@ fn link_state(state: &Path, home: &Path) -> io::Result<()> {
         private_folder(parent)?;
     }
     match symlink(state, &link) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(named("link", &link, &error)),
+        // Something else in its place would be lost with the session.
+        Err(error) if fs::read_link(&link).ok().as_deref() != Some(state) => Err(named("link", &link, &error)),
         _ => Ok(()),
     }
 }
@@ -210,6 +216,10 @@ mod tests {
         }
         fs::write(home.join(".local/share/x/kept"), "1").unwrap();
         assert_eq!(scratch.text("home/.aifo-state/.local/share/x/kept").as_deref(), Some("1"));
+        // What is there already and is not the state keeps nothing.
+        fs::create_dir(home.join(".y")).unwrap();
+        let error = link_state(&state.join(".y"), &home).unwrap_err().to_string();
+        assert!(error.starts_with("cannot link `") && error.contains("/home/.y`: "), "{error}");
     }
 
     #[test]

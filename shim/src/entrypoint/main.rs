@@ -24,6 +24,7 @@ use std::{
 
 use aifo_shim::{
     error::{self, ShimError},
+    given,
     proxy::Proxy,
     settings::Settings,
     socket::Socket,
@@ -69,7 +70,7 @@ fn run(args: &[OsString]) -> Result<Ended, ShimError> {
     } else {
         sys::become_subreaper();
     }
-    home::prepare(&plan);
+    home::prepare(&plan)?;
     let setting = set_shell(&plan);
     let ended = start(&plan).and_then(|agent| watch(agent, &mut lifeline, &signals));
     if let Some(Err(error)) = setting.map(|setting| setting.put_back()) {
@@ -128,7 +129,11 @@ fn start(plan: &Plan) -> Result<u32, ShimError> {
     let others = [program].into_iter().chain(&plan.other_names).find(is_there);
     let program = others.unwrap_or(program);
     let mut command = Command::new(program);
-    command.args(args).env("PATH", &path);
+    command.args(args);
+    for given in given::all() {
+        command.env_remove(given.before).env(given.name, given.value);
+    }
+    command.env("PATH", &path);
     sys::start_unblocked(&mut command);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;

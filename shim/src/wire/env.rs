@@ -101,10 +101,11 @@ const PREFIXES: &[&str] = &[
 const SECRET_WORDS: &[&str] = &["PAT", "AUTH", "PASS", "SSHPASS"];
 
 /// The same also as a part of a word: `PGPASSWORD`.
-const SECRET_PARTS: &[&str] = &["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL"];
+pub const SECRET_PARTS: &[&str] =
+    &["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL", "AUTHORIZATION", "BEARER"];
 
 /// The same as the end of a word: `NPM_CONFIG__AUTHTOKEN`, but not `TOKENIZERS_PARALLELISM`.
-const SECRET_WORD_ENDINGS: &[&str] = &["TOKEN", "TOKENS", "APIKEY", "ACCESSKEY", "PRIVATEKEY"];
+pub const SECRET_WORD_ENDINGS: &[&str] = &["TOKEN", "TOKENS", "APIKEY", "ACCESSKEY", "PRIVATEKEY"];
 
 /// Endings of names that look like a secret. A bare `KEY` in the middle (`KEYBOARD`, `KEY_DIR`) does not.
 const SECRET_ENDINGS: &[&str] = &["_KEY", "_KEYS", "_KEY_ID", "_PASS", "_PWD", "_COOKIE", "_DSN"];
@@ -121,12 +122,14 @@ pub fn may_cross(name: &[u8]) -> bool {
     let Ok(name) = str::from_utf8(name) else { return false };
     let name = name.to_ascii_uppercase();
     let is = |list: &[&str]| list.contains(&name.as_str());
-    !(is(PLACES)
-        || is(LOADERS)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    !(is(PLACES) || is(LOADERS) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || looks_secret(&name))
+}
+
+/// Whether a name in capitals, its words apart by underscores, looks like that of a secret.
+pub fn looks_secret(name: &str) -> bool {
+    SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
         || SECRET_PARTS.iter().any(|part| name.contains(part))
-        || name.split('_').any(is_secret_word))
+        || name.split('_').any(is_secret_word)
 }
 
 fn is_secret_word(word: &str) -> bool {

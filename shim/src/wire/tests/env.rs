@@ -38,6 +38,8 @@ fn what_a_build_needs_crosses() {
 #[test]
 fn t30_secrets_loaders_and_places_do_not_cross() {
     for name in [
+        "AUTHORIZATION",
+        "MY_BEARER",
         "AIFO_TOOLEEXEC_TOKEN",
         "AIFO_AGENT_NAME",
         "OPENAI_API_KEY",
