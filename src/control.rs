@@ -96,6 +96,8 @@ pub(crate) struct SidecarSettings {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether a login shell is asked for its environment.
     pub(crate) login: bool,
+    /// Git's settings for the tools; empty where the user's own are in place.
+    pub(crate) git: String,
 }
 
 impl SidecarSettings {
@@ -107,6 +109,7 @@ impl SidecarSettings {
         put("secret", self.secret.as_bytes());
         self.roots.iter().for_each(|root| put("root", root.as_os_str().as_encoded_bytes()));
         put("login", if self.login { b"1" } else { b"0" });
+        put("git", self.git.as_bytes());
         line.push(b'\n');
         line
     }
@@ -120,6 +123,7 @@ impl SidecarSettings {
                 b"kind" => settings.kind = String::from_utf8(value).ok()?,
                 b"secret" => settings.secret = String::from_utf8(value).ok()?,
                 b"login" => settings.login = value == b"1",
+                b"git" => settings.git = String::from_utf8(value).ok()?,
                 _ => return None,
             }
         }

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::Identity as GitIdentity;
+use super::git::{Identity as GitIdentity, Keys};
 use crate::{
     agent::{self, Agent, ShellHook},
     config::Config,
@@ -38,6 +38,8 @@ pub(crate) struct Inside {
     pub(crate) options: Vec<OsString>,
     /// The state's folder, to be made when the agent is run.
     pub(crate) state: Option<PathBuf>,
+    /// Whether the user's keys enter.
+    pub(crate) keys: Keys,
 }
 
 impl Inside {
@@ -48,7 +50,7 @@ impl Inside {
     pub(crate) fn gather(agent: &dyn Agent, config: &Config, git: &GitIdentity) -> Result<Self, Error> {
         let mut inside = Self::bare(agent, config);
         inside.credentials(agent);
-        inside.identity(git, config);
+        inside.keys(git);
         if agent.state().is_empty() && agent.config().is_empty() {
             return Ok(inside);
         }
@@ -117,15 +119,13 @@ impl Inside {
         }
     }
 
-    fn identity(&mut self, git: &GitIdentity, config: &Config) {
-        let own = git.variables(config.text("agent.git-sign"));
-        self.env.extend(own.into_iter().map(|(name, value)| {
-            // Who the author is may be said for this one run. The settings are ours as a whole: they are counted, and a
-            // count of the caller's would promise more than there are.
-            let is_said = !name.starts_with("GIT_CONFIG_") && env::var_os(&name).is_some();
-            if is_said { Env::Inherited(name) } else { Env::Secret(name, value) }
-        }));
-        let Some(gnupg) = git.signs(config.text("agent.git-sign")).then(gnupg_home).flatten() else { return };
+    fn keys(&mut self, git: &GitIdentity) {
+        if !git.signs() {
+            return;
+        }
+        // Without a folder of keys, too: a commit that was to be signed fails, and is not made unsigned.
+        self.keys = Keys::Present;
+        let Some(gnupg) = gnupg_home() else { return };
         self.mounts.push(read_only(gnupg, GNUPG.to_owned()));
         self.env.push(plain("GNUPGHOME", &format!("{HOME}/.gnupg")));
         self.option("--gnupg", GNUPG.to_owned());

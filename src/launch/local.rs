@@ -90,6 +90,7 @@ pub(crate) fn plan(
             secret: identity.secret_of(kind.name),
             roots: vec![request.workspace.clone(), std::env::temp_dir()],
             login: false,
+            git: String::new(),
         };
         (command, settings)
     });

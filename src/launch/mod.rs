@@ -76,6 +76,7 @@ pub(crate) struct Manner {
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
     let Prepared { parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
+    request.git.notes.iter().for_each(report::say);
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
         for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
@@ -123,7 +124,11 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
     let docker = Docker::find(config.text("session.docker"))?;
     // Docker takes its time to answer; git and the programs are read meanwhile.
     let (daemon, image, git) = thread::scope(|scope| {
-        let git = scope.spawn(git::Identity::read);
+        let git = scope.spawn(|| {
+            // A folder that cannot be one is refused below, with its reason.
+            let workspace = workspace(config).unwrap_or_default();
+            git::Identity::read(&workspace, config.text("agent.git-sign"))
+        });
         let image = scope.spawn(|| read_programs(host_arch(), config));
         (docker.daemon(), image.join(), git.join().unwrap_or_default())
     });
@@ -197,6 +202,7 @@ fn request(
         variables: extras::variables(config)?,
         mounts: extras::mounts(config)?,
         published: extras::ports(config)?,
+        git: git.clone(),
         apparmor: daemon.map(apparmor).transpose()?.flatten(),
     })
 }

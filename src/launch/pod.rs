@@ -10,9 +10,12 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use aifo_shim::git;
+
 use super::{
     binaries::{PROXY_UID, SessionImage},
     caches,
+    git::{Identity as GitIdentity, Keys},
     identity::Identity,
     inside::Inside,
 };
@@ -53,6 +56,8 @@ pub(crate) struct Request {
     pub(crate) variables: Vec<Env>,
     pub(crate) mounts: Vec<Mount>,
     pub(crate) published: Vec<String>,
+    /// Who commits, in every container.
+    pub(crate) git: GitIdentity,
     pub(crate) apparmor: Option<String>,
 }
 
@@ -206,12 +211,14 @@ impl Planner<'_> {
             ..self.member(kind.name, "sidecar")
         };
         self.equip(&mut run, kind);
+        run.env.extend(self.signing(Keys::Absent));
         let settings = SidecarSettings {
             socket: format!("{SOCKETS}/execd.sock").into(),
             kind: kind.name.to_owned(),
             secret: self.identity.secret_of(kind.name),
             roots: vec![WORKSPACE.into(), "/tmp".into()],
             login: true,
+            git: self.request.git.file(Keys::Absent),
         };
         (run, settings)
     }
@@ -242,11 +249,20 @@ impl Planner<'_> {
         if let Some(kind) = program.toolchain {
             self.equip(&mut run, kind);
         }
+        run.env.extend(self.signing(program.inside.keys));
+        let who = self.request.git.file(program.inside.keys);
+        if !who.is_empty() {
+            run.env.push(Env::Secret(git::TEXT.to_owned(), who));
+        }
         for variable in program.inside.env.iter().chain(&self.request.variables) {
             run.env.retain(|other| other.name() != variable.name());
             run.env.push(variable.clone());
         }
         run
+    }
+
+    fn signing(&self, keys: Keys) -> impl Iterator<Item = Env> {
+        self.request.git.variables(keys).into_iter().map(|(name, value)| plain(name, value))
     }
 
     /// `aifo-entrypoint`'s options, and behind them the command.
@@ -260,6 +276,7 @@ impl Planner<'_> {
             }
             words.push("--login-files".into());
         }
+        words.push("--git".into());
         words.extend(program.inside.options.iter().cloned());
         for name in program.names.iter().skip(1) {
             words.extend(["--or".into(), name.clone()]);

@@ -123,23 +123,6 @@ fn what_is_the_users_is_read_and_never_written() {
 
 #[test]
 #[ignore = "needs docker"]
-fn git_knows_who_commits_and_nothing_else_of_the_users_settings() {
-    let place = Place::new();
-    let config = "[user]\n\tname = A Person\n\temail = person@example.org\n[alias]\n\tx = !touch /workspace/x\n";
-    fs::write(place.home().join(".gitconfig"), config).unwrap();
-    // A repository of the workspace, which has no say in it, and a count of settings that is not ours.
-    place.put(".git/config", "[user]\n\tname = Somebody Else\n");
-    let launcher = stand_in(&place, &[], "claude", &[]).env("GIT_CONFIG_COUNT", "7").env("GIT_COMMITTER_NAME", "Mine");
-    let mut session = launcher.start_shell();
-    session.expect(0, "rm -r .git && git init -q . && git commit -q --allow-empty -m x");
-    assert_eq!(session.expect(0, "git log --format='%an %ae %cn'"), "A Person person@example.org Mine");
-    assert_eq!(session.expect(0, "git config commit.gpgsign"), "false");
-    session.expect(1, "git config --get-regexp alias");
-    session.finish().expect(0);
-}
-
-#[test]
-#[ignore = "needs docker"]
 fn the_time_zone_is_the_hosts_or_the_one_that_is_set() {
     let place = Place::new();
     let host = fs::canonicalize("/etc/localtime").ok();

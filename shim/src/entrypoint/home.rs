@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aifo_shim::user;
+use aifo_shim::{git, user};
 
 use crate::{gpg, plan::Plan};
 
@@ -26,6 +26,11 @@ pub(crate) fn prepare(plan: &Plan) {
     if let Some(config) = &plan.config {
         done.push(copy_home(&config.join("home"), &home));
         done.push(copy_tree(config, plan, &home));
+    }
+    if plan.git
+        && let Ok(text) = env::var(git::TEXT)
+    {
+        done.push(git::configure(&home, &text));
     }
     if let Some(keys) = &plan.gnupg {
         let copy = home.join(".gnupg");

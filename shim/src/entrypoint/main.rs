@@ -24,6 +24,7 @@ use std::{
 
 use aifo_shim::{
     error::{self, ShimError},
+    git,
     proxy::Proxy,
     settings::Settings,
     socket::Socket,
@@ -128,7 +129,7 @@ fn start(plan: &Plan) -> Result<u32, ShimError> {
     let others = [program].into_iter().chain(&plan.other_names).find(is_there);
     let program = others.unwrap_or(program);
     let mut command = Command::new(program);
-    command.args(args).env("PATH", &path);
+    command.args(args).env("PATH", &path).env_remove(git::TEXT);
     sys::start_unblocked(&mut command);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;
