@@ -9,6 +9,7 @@ use std::{
     env,
     ffi::OsString,
     fs::{self, DirBuilder},
+    io::ErrorKind,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -27,6 +28,8 @@ const STATE: &str = "/home/coder/.aifo-state";
 /// Where the user's own files lie, read-only, until they are copied.
 const CONFIG: &str = "/home/coder/.aifo-config-host";
 const GNUPG: &str = "/home/coder/.gnupg-host";
+/// What an agent's own file may weigh: its history may be in it, and a program's image is none.
+const MAX_OWN_FILE: u64 = 16 * 1024 * 1024;
 /// Our shell, under a name that has `bash` in it: some agents look for that.
 pub(super) const SHELL: &str = "/opt/aifo/bin/aifo-bash";
 
@@ -40,6 +43,8 @@ pub(crate) struct Inside {
     pub(crate) state: Option<PathBuf>,
     /// Whether the user's keys enter.
     pub(crate) keys: Keys,
+    /// What of the user's does not enter, and why.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Inside {
@@ -147,8 +152,10 @@ impl Inside {
         let most = config.number("agent.config-max-size");
         for file in agent.config() {
             let source = home.join(file.from);
-            if fs::metadata(&source).is_ok_and(|about| about.is_file() && about.len() <= most) {
-                self.mounts.push(read_only(source, format!("{CONFIG}/home/{}", file.to)));
+            match fits(&source) {
+                Ok(true) => self.mounts.push(read_only(source, format!("{CONFIG}/home/{}", file.to))),
+                Ok(false) => {}
+                Err(why) => self.warnings.push(format!("`{}` is not copied in: {why}", source.display())),
             }
         }
         let named = config.path("agent.config");
@@ -174,6 +181,19 @@ impl Inside {
 
     fn option(&mut self, name: &str, value: String) {
         self.options.extend([name.into(), value.into()]);
+    }
+}
+
+/// Whether an agent's own file of the user is there, to be copied.
+fn fits(file: &Path) -> Result<bool, String> {
+    match fs::metadata(file) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(error.to_string()),
+        Ok(about) if !about.is_file() => Err("it is no plain file".to_owned()),
+        Ok(about) if about.len() > MAX_OWN_FILE => {
+            Err(format!("it has {} bytes, and {MAX_OWN_FILE} are the most", about.len()))
+        }
+        Ok(_) => Ok(true),
     }
 }
 
@@ -203,4 +223,24 @@ fn plain(name: &str, value: &str) -> Env {
 
 fn read_only(source: PathBuf, target: String) -> Mount {
     Mount { source, target, read_only: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_own_file_may_be_large_and_is_not_left_out_in_silence() {
+        let folder = env::temp_dir().join(format!("aifo-inside-{}", std::process::id()));
+        fs::create_dir_all(folder.join("folder")).unwrap();
+        let file = |size| {
+            fs::File::create(folder.join("file")).unwrap().set_len(size).unwrap();
+            fits(&folder.join("file"))
+        };
+        assert_eq!((file(300 * 1024), file(MAX_OWN_FILE)), (Ok(true), Ok(true)));
+        assert!(file(MAX_OWN_FILE + 1).unwrap_err().contains("16777217 bytes, and 16777216 are the most"));
+        assert_eq!((fits(&folder.join("none")), fits(&folder.join("file/below"))), (Ok(false), Ok(false)));
+        assert!(fits(&folder.join("folder")).unwrap_err().contains("no plain file"));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -76,6 +76,7 @@ pub(crate) struct Manner {
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
     let Prepared { parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
+    request.program.inside.warnings.iter().for_each(report::warn);
     request.git.notes.iter().for_each(report::say);
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);

@@ -123,6 +123,31 @@ fn what_is_the_users_is_read_and_never_written() {
 
 #[test]
 #[ignore = "needs docker"]
+fn what_is_not_copied_is_said_and_a_large_file_is_copied() {
+    let place = Place::new();
+    furnish(&place);
+    let sized = |name: &str, size| fs::File::create(place.home().join(name)).unwrap().set_len(size).unwrap();
+    sized(".claude.json", 300 * 1024);
+    sized(".claude/settings.json", 16 * 1024 * 1024 + 1);
+    sized(".config/aifo-coder/claude/large.json", 300 * 1024);
+    let mut session = stand_in(&place, &[], "claude", &[]).start_shell();
+    assert_eq!(session.expect(0, "stat -L -c %s ~/.claude/.claude.json"), "307200");
+    session.expect(0, "! test -e ~/.claude/settings.json && ! test -e ~/.aifo-config/claude/large.json");
+    let ran = session.finish();
+    ran.expect(0);
+    let warning = format!(
+        "warning: `{}` is not copied in: it has 16777217 bytes",
+        place.home().join(".claude/settings.json").display()
+    );
+    let left_out =
+        "not copied of the configuration in `claude`: `large.json` (307200 bytes, and agent.config-max-size is 262144)";
+    for line in [warning.as_str(), left_out] {
+        assert!(ran.err().contains(line), "{line}: {ran}");
+    }
+}
+
+#[test]
+#[ignore = "needs docker"]
 fn the_time_zone_is_the_hosts_or_the_one_that_is_set() {
     let place = Place::new();
     let host = fs::canonicalize("/etc/localtime").ok();
