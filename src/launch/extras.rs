@@ -139,11 +139,8 @@ fn mount(word: &str, home: Option<&Path>, cwd: &Path) -> Result<Mount, Error> {
     if !target.starts_with('/') || target.split('/').any(|part| part == "..") {
         return Err(bad("needs an absolute path in the container"));
     }
-    let ours = [WORKSPACE, HOME, "/opt/aifo", "/run/aifo", "/tmp", "/proc", "/sys", "/dev", "/etc"];
     let target = target.trim_end_matches('/');
-    if target.is_empty()
-        || ours.iter().any(|place| target == *place || (target.starts_with(&format!("{place}/")) && *place != HOME))
-    {
+    if !is_free(target) {
         return Err(bad("would hide what the session needs there"));
     }
     let source = match (source.strip_prefix("~/"), home) {
@@ -154,6 +151,13 @@ fn mount(word: &str, home: Option<&Path>, cwd: &Path) -> Result<Mount, Error> {
         return Err(bad("names a host path that is not there"));
     }
     Ok(Mount { source, target: target.to_owned(), read_only })
+}
+
+/// Whether a place in the container is the user's to fill.
+pub(super) fn is_free(target: &str) -> bool {
+    let ours = [WORKSPACE, HOME, "/opt/aifo", "/run/aifo", "/tmp", "/proc", "/sys", "/dev", "/etc"];
+    let is_ours = |place: &&str| target == *place || (target.starts_with(&format!("{place}/")) && *place != HOME);
+    !target.is_empty() && !ours.iter().any(is_ours)
 }
 
 /// `[IP:]HOST:PORT`, on loopback where no address is given.

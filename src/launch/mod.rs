@@ -17,6 +17,7 @@ mod member;
 mod notices;
 mod pod;
 mod session;
+mod worktree;
 
 use std::{
     env,
@@ -76,7 +77,7 @@ pub(crate) struct Manner {
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
     let Prepared { parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
-    request.program.inside.warnings.iter().for_each(report::warn);
+    request.program.inside.warnings.iter().chain(&request.warnings).for_each(report::warn);
     request.git.notes.iter().for_each(report::say);
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
@@ -191,17 +192,20 @@ fn request(
     let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
     let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
     let apparmor = |daemon| apparmor::choose(config.text("agent.apparmor"), daemon);
+    let (workspace, mounts) = (workspace(config)?, extras::mounts(config)?);
     Ok(Request {
         program: program(task, config, git)?,
         sidecars: sidecars.collect(),
         tools: config.tools()?,
-        workspace: workspace(config)?,
+        // Processes of this host find the repository wherever it lies.
+        warnings: daemon.and_then(|_| worktree::warning(&workspace, &mounts)).into_iter().collect(),
+        workspace,
         user: config.text("session.user").unwrap_or(&identity.user).to_owned(),
         ca: config.path("session.ca").map(read).transpose()?,
         tty: io::stdin().is_terminal() && io::stdout().is_terminal(),
         common: extras::common(),
         variables: extras::variables(config)?,
-        mounts: extras::mounts(config)?,
+        mounts,
         published: extras::ports(config)?,
         git: git.clone(),
         apparmor: daemon.map(apparmor).transpose()?.flatten(),

@@ -55,6 +55,7 @@ pub(crate) struct Request {
     /// Added by hand: for the agent alone, for agent and sidecars, for the session.
     pub(crate) variables: Vec<Env>,
     pub(crate) mounts: Vec<Mount>,
+    pub(crate) warnings: Vec<String>,
     pub(crate) published: Vec<String>,
     /// Who commits, in every container.
     pub(crate) git: GitIdentity,

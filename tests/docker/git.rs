@@ -1,6 +1,10 @@
-//! Who commits in a session: the user, as on the host, and nothing else of the user's git.
+//! Who commits in a session: the user, as on the host, and nothing else of the user's git. Where the repository is found.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::support::{
     Ran,
@@ -88,4 +92,44 @@ fn a_folder_of_repositories_has_the_identity_that_the_user_gave_it() {
     fs::write(place.home().join("work"), "[user\n").unwrap();
     let said = Ran::of(&mut place.launcher(&["--dry-run", "run", "--", "sh"]).command).err();
     assert!(said.contains("git cannot say who commits: fatal: bad config line 1 in file "), "{said}");
+}
+
+/// A folder that may be mounted at its own place: `/tmp` is the session's.
+struct Outside(PathBuf);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+#[test]
+#[ignore = "needs docker"]
+fn a_linked_worktree_works_as_soon_as_one_types_what_is_said() {
+    let outside = Outside(PathBuf::from(format!("/var/tmp/aifo-it-worktree-{}", std::process::id())));
+    let main = outside.0.join("main");
+    fs::create_dir_all(&main).unwrap();
+    let place = Place::named(outside.0.join("side"));
+    git(&main, &["init", "-q", "-b", "main", "."]);
+    git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
+    git(&main, &["worktree", "add", "-q", "../side"]);
+    fs::write(place.home().join(".gitconfig"), "[user]\n\tname = A\n\temail = a@b\n").unwrap();
+
+    let ran = place.launcher(&["run", "--", "git", "status"]).run();
+    assert_eq!(ran.code(), 128, "{ran}");
+    let said = ran.err().lines().filter(|line| line.contains("warning: ")).map(str::to_owned).collect::<Vec<_>>();
+    let [line] = said.as_slice() else { panic!("{ran}") };
+    let (_, typed) = line.rsplit_once(": git worktree lock . && aifo-coder ").unwrap();
+    git(&outside.0.join("side"), &["worktree", "lock", "."]);
+
+    let options: Vec<&str> = typed.split(' ').filter(|word| *word != "...").collect();
+    for way in [&[][..], &CARRIED] {
+        let mut session = place.launcher(&[&options, way, &["run", "--", "sh"]].concat()).start_shell();
+        assert_eq!(session.expect(0, COMMIT), "A a@b A");
+        assert_eq!(session.expect(0, "git worktree prune -v; git status --short --branch"), "## side");
+        let ran = session.finish();
+        ran.expect(0);
+        assert!(!ran.err().contains("warning: "), "{ran}");
+    }
+    assert_eq!(git(&outside.0.join("side"), &["log", "--format=%an"]), "A\nA\nIt");
 }
