@@ -105,6 +105,8 @@ pub(crate) struct SidecarSettings {
     pub(crate) login: bool,
     /// Variables of its tools that may hold a secret, as a proxy's address does.
     pub(crate) env: Vec<(String, OsString)>,
+    /// Git's settings for the tools; empty where the user's own are in place.
+    pub(crate) git: String,
 }
 
 impl SidecarSettings {
@@ -118,6 +120,7 @@ impl SidecarSettings {
         put("login", if self.login { b"1" } else { b"0" });
         let joined = |(name, value): &(String, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
         self.env.iter().for_each(|variable| put("env", &joined(variable)));
+        put("git", self.git.as_bytes());
         line.push(b'\n');
         line
     }
@@ -132,6 +135,7 @@ impl SidecarSettings {
                 b"secret" => settings.secret = String::from_utf8(value).ok()?,
                 b"login" => settings.login = value == b"1",
                 b"env" => settings.env.push(variable(&value)?),
+                b"git" => settings.git = String::from_utf8(value).ok()?,
                 _ => return None,
             }
         }
@@ -322,6 +326,7 @@ mod tests {
             secret: "s".into(),
             roots: vec!["/workspace".into(), "/tmp".into()],
             login: true,
+            git: "[user]\n\tname = A\n".into(),
             env: vec![("HTTP_PROXY".into(), OsString::from_vec(b"http://u:p=x@h\n\xff".to_vec()))],
         };
         assert_eq!(SidecarSettings::decode(settings.encode().trim_ascii_end()), Some(settings));

@@ -26,6 +26,7 @@ use std::{
 };
 
 use aifo_shim::{
+    git,
     sys::{self as signals, SIGCHLD, SIGKILL, SIGTERM, Signals, Want},
     tools, tree, user,
 };
@@ -70,8 +71,9 @@ pub(crate) fn run() -> Result<(), Error> {
     let mut settings = read_settings().map_err(|cause| Error::Execd("cannot read its settings", cause))?;
     let env = login::of_sidecar(settings.login, mem::take(&mut settings.env));
     if let Some(home) = env.get(OsStr::new("HOME")) {
-        // A tool that needs the name will say so itself.
+        // A tool that needs one of them will say so itself.
         let _named: bool = user::name(Path::new(home)).is_ok();
+        let _known: bool = settings.git.is_empty() || git::configure(Path::new(home), &settings.git).is_ok();
     }
     let path = env.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let known = lookup::installed(tools::names(), &settings.kind, &path);

@@ -83,7 +83,7 @@ fn leftovers(docker: &Docker, config: &Config) -> Result<Vec<Leftover>, Error> {
     let old = || "of another build of aifo-coder".to_owned();
     let volumes = list(&["volume", "ls", "--filter", "label=aifo.binaries", "--format", "{{.Name}}"])?;
     let images = list(&["image", "ls", "aifo-coder-session", "--format", "{{.Repository}}:{{.Tag}}"])?;
-    found.extend(volumes.into_iter().filter(|name| *name != current.volume()).map(|name| Leftover {
+    found.extend(volumes.into_iter().filter(|name| *name != current.volume_name()).map(|name| Leftover {
         what: "volume",
         name,
         why: old(),

@@ -7,7 +7,8 @@ use std::{
 
 use aifo_shim::{elf, tar::Tar, tools};
 
-use crate::{digest::sha256, error::Error};
+use super::pod::BIN;
+use crate::{digest::sha256, docker::Volume, error::Error};
 
 /// The user that the proxy runs as: neither root nor the session's, so that the folder of the sockets is nobody else's
 /// to write.
@@ -66,7 +67,7 @@ impl Binaries {
         tar.folder("run/aifo/", 0o755);
         let archive = tar.finish();
         let digest = sha256(&archive).chars().take(16).collect();
-        Ok(SessionImage { archive, digest })
+        Ok(SessionImage { folder: self.folder.clone(), archive, digest })
     }
 }
 
@@ -74,6 +75,8 @@ impl Binaries {
 /// of. The whole image of the proxy; its copy in a volume is `/opt/aifo/bin` everywhere else.
 #[derive(Debug)]
 pub(crate) struct SessionImage {
+    /// Of the programs.
+    pub(crate) folder: PathBuf,
     pub(crate) archive: Vec<u8>,
     pub(crate) digest: String,
 }
@@ -83,7 +86,17 @@ impl SessionImage {
         format!("aifo-coder-session:{}", self.digest)
     }
 
-    pub(crate) fn volume(&self) -> String {
+    /// The volume that brings the programs into every container.
+    pub(crate) fn volume(&self) -> Volume {
+        Volume {
+            name: Some(self.volume_name()),
+            target: BIN,
+            read_only: true,
+            label: Some(("aifo.binaries".to_owned(), self.digest.clone())),
+        }
+    }
+
+    pub(crate) fn volume_name(&self) -> String {
         format!("aifo-bin-{}", self.digest)
     }
 }

@@ -8,6 +8,7 @@
 
 use aifo_shim::tar::Tar;
 
+use super::seed::Seed;
 use crate::{
     docker::{Docker, Volume},
     error::Error,
@@ -74,29 +75,12 @@ pub(crate) fn provide(docker: &Docker, wanted: &[&Cache], user: &str, session: &
     if missing.is_empty() {
         return Ok(());
     }
-    let seed = format!("aifo-coder-seed:{session}");
-    let import = ["import", "-", &seed].map(str::to_owned);
-    docker.feed(&import, &seed_archive(&missing, user))?;
-    let made = fill(docker, &missing, user, &seed, session);
-    // The image has served; a volume that could not be made is the error to tell.
-    let removed = docker.capture(&["image", "rm", &seed]);
-    made.and(removed.map(drop))
-}
-
-/// A container that is created but never started: that is when docker fills a volume. It carries the session's label, so
-/// that `gc` finds it should this process die in between.
-fn fill(docker: &Docker, missing: &[&Cache], user: &str, seed: &str, session: &str) -> Result<(), Error> {
-    let mut create = vec!["create".to_owned()];
-    for label in [format!("aifo.session={session}"), "aifo.role=seed".to_owned()] {
-        create.extend(["--label".to_owned(), label]);
-    }
-    for cache in missing {
+    let volumes = missing.iter().map(|cache| {
         let volume = Volume { target: "", ..cache.mount(user) };
-        create.extend(["--mount".to_owned(), volume.argument_at(&format!("/{}", cache.volume))]);
-    }
-    create.extend([seed.to_owned(), "none".to_owned()]);
-    let container = docker.capture(&create)?;
-    docker.capture(&["rm", &container]).map(drop)
+        volume.argument_at(&format!("/{}", cache.volume))
+    });
+    let seed = Seed { archive: &seed_archive(&missing, user), change: None, volumes: volumes.collect(), name: None };
+    seed.plant(docker, session)
 }
 
 fn seed_archive(missing: &[&Cache], user: &str) -> Vec<u8> {

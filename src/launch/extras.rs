@@ -13,7 +13,17 @@ use crate::{
 /// Variables that belong to the container or to this system.
 const RESERVED: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD", "TERM"];
 /// The caller's variables that every container gets, where they are set, besides the proxies.
-const INHERITED: &[&str] = &["TERM", "COLORTERM", "LANG", "TZ"];
+const INHERITED: &[&str] = &[
+    "TERM",
+    "COLORTERM",
+    "LANG",
+    "TZ",
+    // Who commits may be said for one run; it comes before every configuration.
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+];
 /// Where there is a way to the network.
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"];

@@ -1,12 +1,19 @@
 //! The images of a session, all there before anything is started: made, pulled, or named as missing.
 
 use std::{
+    fs::File,
     io::{self, IsTerminal},
     process::{Child, Stdio},
 };
 
-use super::{binaries::SessionImage, pod::Request};
-use crate::{config::Config, docker::Docker, error::Error, image::Image, report};
+use super::{binaries::SessionImage, pod::Request, seed::Seed};
+use crate::{
+    config::Config,
+    docker::{Docker, Volume},
+    error::Error,
+    image::Image,
+    report,
+};
 
 /// What the user wants to be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,19 +31,17 @@ pub(crate) struct Wishes {
 pub(crate) fn provide(
     docker: &Docker,
     request: &Request,
-    image: &SessionImage,
+    (image, session): (&SessionImage, &str),
     config: &Config,
     wishes: Wishes,
 ) -> Result<(), Error> {
-    let session = image.reference();
-    let mut wanted = vec![session.as_str(), request.program.image.as_str()];
+    let ours = image.reference();
+    let mut wanted = vec![ours.as_str(), request.program.image.as_str()];
     wanted.extend(request.sidecars.iter().map(|(_, image)| image.as_str()));
     wanted.dedup();
     for missing in docker.missing_images(&wanted)? {
-        if missing == session {
-            report::say(format_args!("making {session}"));
-            let label = format!("LABEL aifo.binaries={}", image.digest);
-            docker.feed(&["import", "--change", &label, "-", &session].map(str::to_owned), &image.archive)?;
+        if missing == ours {
+            make(docker, image, session)?;
             continue;
         }
         let image = Image::as_named(&missing, config);
@@ -46,6 +51,22 @@ pub(crate) fn provide(
         pull(docker, &image, config, wishes)?;
     }
     Ok(())
+}
+
+/// Makes the session image, and the volume that is filled from it. Whoever finds the image there uses the volume at once,
+/// so the image gets its name last; and of several first sessions one does it, or they would fill one volume at a time.
+fn make(docker: &Docker, image: &SessionImage, session: &str) -> Result<(), Error> {
+    let reference = image.reference();
+    // Freed when it is closed. Where a folder cannot be locked, only first sessions at the very same time may meet.
+    let _alone = File::open(&image.folder).and_then(|folder| folder.lock().map(|()| folder));
+    if docker.missing_images(&[&reference])?.is_empty() {
+        return Ok(());
+    }
+    report::say(format_args!("making {reference}"));
+    let change = Some(format!("LABEL aifo.binaries={}", image.digest));
+    let volume = Volume { read_only: false, ..image.volume() };
+    let volumes = vec![volume.argument_at(volume.target)];
+    Seed { archive: &image.archive, change, volumes, name: Some(&reference) }.plant(docker, session)
 }
 
 /// Pulls; where the registry refuses and somebody is there to be asked, after one login once more.

@@ -9,7 +9,7 @@ use std::{
     env,
     ffi::OsString,
     fs::{self, DirBuilder},
-    io,
+    io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, MetadataExt, fchown, lchown},
     path::{Path, PathBuf},
 };
@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::git::Identity as GitIdentity;
+use super::git::{Identity as GitIdentity, Keys};
 use crate::{
     agent::{self, Agent, ShellHook},
     config::Config,
@@ -36,6 +36,8 @@ const GNUPG: &str = "/home/coder/.gnupg-host";
 /// Where the entrypoint puts its copies.
 const COPIED: &str = "/home/coder/.aifo-config";
 const KEYS: &str = "/home/coder/.gnupg";
+/// What an agent's own file may weigh: its history may be in it, and a program's image is none.
+const MAX_OWN_FILE: u64 = 16 * 1024 * 1024;
 /// Our shell, under a name that has `bash` in it: some agents look for that.
 pub(super) const SHELL: &str = "/opt/aifo/bin/aifo-bash";
 
@@ -49,6 +51,10 @@ pub(crate) struct Inside {
     pub(crate) state: Option<PathBuf>,
     /// The folders of HOME that are kept in it.
     pub(crate) kept: &'static [&'static str],
+    /// Whether the user's keys enter.
+    pub(crate) keys: Keys,
+    /// What of the user's does not enter, and why.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Inside {
@@ -59,7 +65,7 @@ impl Inside {
     pub(crate) fn gather(agent: &dyn Agent, config: &Config, git: &GitIdentity) -> Result<Self, Error> {
         let mut inside = Self::bare(agent, config);
         inside.credentials(agent);
-        inside.identity(git, config);
+        inside.keys(git);
         if agent.state().is_empty() && agent.config().is_empty() {
             return Ok(inside);
         }
@@ -183,15 +189,13 @@ impl Inside {
         }
     }
 
-    fn identity(&mut self, git: &GitIdentity, config: &Config) {
-        let own = git.variables(config.text("agent.git-sign"));
-        self.env.extend(own.into_iter().map(|(name, value)| {
-            // Who the author is may be said for this one run. The settings are ours as a whole: they are counted, and a
-            // count of the caller's would promise more than there are.
-            let is_said = !name.starts_with("GIT_CONFIG_") && env::var_os(&name).is_some();
-            if is_said { Env::Inherited(name) } else { Env::Secret(name, value) }
-        }));
-        let Some(gnupg) = git.signs(config.text("agent.git-sign")).then(gnupg_home).flatten() else { return };
+    fn keys(&mut self, git: &GitIdentity) {
+        if !git.signs() {
+            return;
+        }
+        // Without a folder of keys, too: a commit that was to be signed fails, and is not made unsigned.
+        self.keys = Keys::Present;
+        let Some(gnupg) = gnupg_home() else { return };
         self.mounts.push(read_only(gnupg, GNUPG.to_owned()));
         self.env.push(plain("GNUPGHOME", KEYS));
         self.option("--gnupg", GNUPG.to_owned());
@@ -214,8 +218,10 @@ impl Inside {
         let most = config.number("agent.config-max-size");
         for file in agent.config() {
             let source = home.join(file.from);
-            if fs::metadata(&source).is_ok_and(|about| about.is_file() && about.len() <= most) {
-                self.mounts.push(read_only(source, format!("{CONFIG}/home/{}", file.to)));
+            match fits(&source) {
+                Ok(true) => self.mounts.push(read_only(source, format!("{CONFIG}/home/{}", file.to))),
+                Ok(false) => {}
+                Err(why) => self.warnings.push(format!("`{}` is not copied in: {why}", source.display())),
             }
         }
         let named = config.path("agent.config");
@@ -250,13 +256,11 @@ fn make(folder: &Path) -> io::Result<bool> {
     let parent = folder.parent().unwrap_or(Path::new("/"));
     let create = || DirBuilder::new().mode(0o700).create(folder);
     let made = match create() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && parent != folder => {
-            make(parent).and_then(|_| create())
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound && parent != folder => make(parent).and_then(|_| create()),
         made => made,
     };
     match made {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
         Err(error) => Err(error),
         Ok(()) => {
             let owner = fs::metadata(parent)?;
@@ -294,6 +298,19 @@ fn make_below(state: &Path, below: &Path, owner: Option<(u32, u32)>) -> io::Resu
     Ok(())
 }
 
+/// Whether an agent's own file of the user is there, to be copied.
+fn fits(file: &Path) -> Result<bool, String> {
+    match fs::metadata(file) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(error.to_string()),
+        Ok(about) if !about.is_file() => Err("it is no plain file".to_owned()),
+        Ok(about) if about.len() > MAX_OWN_FILE => {
+            Err(format!("it has {} bytes, and {MAX_OWN_FILE} are the most", about.len()))
+        }
+        Ok(_) => Ok(true),
+    }
+}
+
 /// The one set of names under which a company may give everybody's credentials, and what each stands in for.
 fn stand_in(name: &str) -> Option<&'static str> {
     match name {
@@ -320,4 +337,24 @@ fn plain(name: &str, value: &str) -> Env {
 
 fn read_only(source: PathBuf, target: String) -> Mount {
     Mount { source, target, read_only: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_own_file_may_be_large_and_is_not_left_out_in_silence() {
+        let folder = env::temp_dir().join(format!("aifo-inside-{}", std::process::id()));
+        fs::create_dir_all(folder.join("folder")).unwrap();
+        let file = |size| {
+            fs::File::create(folder.join("file")).unwrap().set_len(size).unwrap();
+            fits(&folder.join("file"))
+        };
+        assert_eq!((file(300 * 1024), file(MAX_OWN_FILE)), (Ok(true), Ok(true)));
+        assert!(file(MAX_OWN_FILE + 1).unwrap_err().contains("16777217 bytes, and 16777216 are the most"));
+        assert_eq!((fits(&folder.join("none")), fits(&folder.join("file/below"))), (Ok(false), Ok(false)));
+        assert!(fits(&folder.join("folder")).unwrap_err().contains("no plain file"));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -139,6 +139,7 @@ pub(crate) fn plan(
             roots: vec![request.workspace.clone(), std::env::temp_dir()],
             login: false,
             env: Vec::new(),
+            git: String::new(),
         };
         (command, settings)
     });

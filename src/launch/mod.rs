@@ -18,9 +18,11 @@ mod mask;
 mod member;
 mod notices;
 mod pod;
+mod seed;
 mod session;
 mod volumes;
 mod workspace;
+mod worktree;
 
 use std::{
     env,
@@ -83,7 +85,8 @@ pub(crate) struct Manner {
 pub(crate) fn run(task: &Task, config: &Config, manner: Manner) -> Result<Option<ExitStatus>, Error> {
     let identity = Identity::new()?;
     let Prepared { mut parts, request, _folder, _lock } = prepare(task, &identity, config, manner)?;
-    request.warning.iter().for_each(report::warn);
+    request.program.inside.warnings.iter().chain(&request.warnings).for_each(report::warn);
+    request.git.notes.iter().for_each(report::say);
     if manner.dry_run {
         let sidecars = parts.sidecars.iter().map(|(command, _)| command);
         for command in [&parts.proxy].into_iter().chain(sidecars).chain([&parts.agent]) {
@@ -131,9 +134,10 @@ fn prepare(task: &Task, identity: &Identity, config: &Config, manner: Manner) ->
 
 fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
     let docker = Docker::find(&config.docker())?;
+    let workspace = workspace::current(config.is_on("session.allow-home"), true)?;
     // Docker takes its time to answer; git and the programs are read meanwhile.
     let (daemon, image, git) = thread::scope(|scope| {
-        let git = scope.spawn(git::Identity::read);
+        let git = scope.spawn(|| git::Identity::read(&workspace, config.text("agent.git-sign")));
         let image = scope.spawn(|| read_programs(host_arch(), config));
         (docker.daemon(), image.join(), git.join().unwrap_or_default())
     });
@@ -142,10 +146,10 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
         Ok(image) if daemon.arch == host_arch() => image?,
         _ => read_programs(&daemon.arch, config)?,
     };
-    let request = request(task, identity, config, Some((&daemon, &git)))?;
+    let request = request(task, identity, config, workspace, Some((&daemon, &git)))?;
     let lock = lock(task, &request, identity, manner)?;
     if !manner.dry_run {
-        images::provide(&docker, &request, &image, config, manner.wishes)?;
+        images::provide(&docker, &request, (&image, &identity.id), config, manner.wishes)?;
         request.program.inside.provide(&request.user, &request.mounts)?;
         let kinds = request.sidecars.iter().map(|(kind, _)| *kind).chain(request.program.toolchain);
         caches::provide(&docker, &caches(kinds, config), &request.user, &identity.id)?;
@@ -160,7 +164,8 @@ fn in_docker(task: &Task, identity: &Identity, config: &Config, manner: Manner) 
 fn on_host(task: &Task, identity: &Identity, config: &Config, manner: Manner) -> Result<Prepared, Error> {
     let binaries = Binaries::find(config.path("session.binaries").as_deref(), host_arch())?;
     local::check(config)?;
-    let request = request(task, identity, config, None)?;
+    let workspace = workspace::current(config.is_on("session.allow-home"), false)?;
+    let request = request(task, identity, config, workspace, None)?;
     let lock = lock(task, &request, identity, manner)?;
     let (parts, folder) = local::plan(&request, identity, config, &binaries)?;
     Ok(Prepared { parts, request, _folder: Some(folder), _lock: lock })
@@ -189,9 +194,9 @@ fn request(
     task: &Task,
     identity: &Identity,
     config: &Config,
+    workspace: PathBuf,
     within: Option<(&Daemon, &git::Identity)>,
 ) -> Result<Request, Error> {
-    let workspace = workspace::current(config.is_on("session.allow-home"), within.is_some())?;
     let sidecars = config.toolchains()?.into_iter().map(|spec| (spec.kind, Image::of_sidecar(&spec, config).reference));
     let sidecars: Vec<(Kind, String)> = sidecars.collect();
     let read = |path: PathBuf| fs::read(&path).map_err(|cause| Error::Read(path, cause));
@@ -204,14 +209,17 @@ fn request(
     let program = program(task, config, within.map(|(_, git)| git))?;
     let kinds = sidecars.iter().map(|(kind, _)| *kind).chain(program.toolchain);
     let caches = caches(kinds, config).iter().map(|cache| cache.target).collect();
-    let mounts = volumes::mounts(config.list("session.volume"), &Taken { inside: &program.inside, caches })?;
+    let taken = Taken { inside: &program.inside, caches };
+    let mounts = volumes::mounts(config.list("session.volume"), &taken)?;
+    // Processes of this host find the repository wherever it lies.
+    let worktree = within.and_then(|_| worktree::warning(&workspace, &mounts, &taken));
     Ok(Request {
         program,
         sidecars,
         tools: config.tools()?,
         workspace,
         user: name,
-        warning,
+        warnings: warning.into_iter().chain(worktree).collect(),
         ca: config.path("session.ca").map(read).transpose()?,
         stdin: stdin(task),
         common: extras::common(),
@@ -220,6 +228,7 @@ fn request(
         mounts,
         published: extras::ports(config)?,
         apparmor: within.map(apparmor).transpose()?.flatten(),
+        git: within.map(|(_, git)| git.clone()).unwrap_or_default(),
     })
 }
 

@@ -10,9 +10,12 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use aifo_shim::git;
+
 use super::{
     binaries::{PROXY_UID, SessionImage},
     caches,
+    git::{Identity as GitIdentity, Keys},
     identity::Identity,
     inside::Inside,
     volumes,
@@ -26,7 +29,7 @@ use crate::{
 
 /// Where the workspace is in every container.
 pub(super) const WORKSPACE: &str = "/workspace";
-const BIN: &str = "/opt/aifo/bin";
+pub(super) const BIN: &str = "/opt/aifo/bin";
 const SOCKETS: &str = "/run/aifo";
 /// Links for tools that the user added, made by the proxy beside its sockets.
 const ADDED_BIN: &str = "/run/aifo/bin";
@@ -43,9 +46,8 @@ pub(crate) struct Request {
     pub(crate) sidecars: Vec<(Kind, String)>,
     pub(crate) tools: Vec<(String, String)>,
     pub(crate) workspace: PathBuf,
-    /// `uid:gid` in the containers, and what is to be said of it.
+    /// `uid:gid` in the containers.
     pub(crate) user: String,
-    pub(crate) warning: Option<String>,
     /// The bundle that the user wants trusted.
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) stdin: Stdin,
@@ -56,7 +58,11 @@ pub(crate) struct Request {
     /// Added by hand: for the agent alone, for agent and sidecars, for the session.
     pub(crate) variables: Vec<Env>,
     pub(crate) mounts: Vec<Mount>,
+    /// What is to be said of user and workspace.
+    pub(crate) warnings: Vec<String>,
     pub(crate) published: Vec<String>,
+    /// Who commits, in every container.
+    pub(crate) git: GitIdentity,
     pub(crate) apparmor: Option<String>,
 }
 
@@ -137,16 +143,7 @@ impl Planner<'_> {
                 hostname: "aifo".to_owned(),
                 published: self.request.published.clone(),
             },
-            volumes: vec![
-                Volume {
-                    name: Some(image.volume()),
-                    target: BIN,
-                    read_only: true,
-                    label: Some(("aifo.binaries".to_owned(), image.digest.clone())),
-                },
-                own(SOCKETS),
-                own("/tmp"),
-            ],
+            volumes: vec![image.volume(), own(SOCKETS), own("/tmp")],
             read_only: true,
             // A thread for each connection, some thousand at most.
             pids: 2048,
@@ -221,6 +218,7 @@ impl Planner<'_> {
         };
         self.equip(&mut run, kind);
         self.place_volumes(&mut run, &Inside::default());
+        run.env.extend(self.signing(Keys::Absent));
         let settings = SidecarSettings {
             socket: format!("{SOCKETS}/execd.sock").into(),
             kind: kind.name.to_owned(),
@@ -229,6 +227,7 @@ impl Planner<'_> {
             login: true,
             // Docker would show them to everybody who may ask it.
             env: self.request.proxies.clone(),
+            git: self.request.git.file(Keys::Absent),
         };
         (run, settings)
     }
@@ -264,11 +263,20 @@ impl Planner<'_> {
         }
         self.place_volumes(&mut run, &program.inside);
         run.env.extend(self.request.proxies.iter().map(|(name, _)| Env::Inherited(name.clone())));
+        run.env.extend(self.signing(program.inside.keys));
+        let who = self.request.git.file(program.inside.keys);
+        if !who.is_empty() {
+            run.env.push(Env::Secret(git::TEXT.to_owned(), who));
+        }
         for variable in program.inside.env.iter().chain(&self.request.variables) {
             run.env.retain(|other| other.name() != variable.name());
             run.env.push(variable.clone());
         }
         run
+    }
+
+    fn signing(&self, keys: Keys) -> impl Iterator<Item = Env> {
+        self.request.git.variables(keys).into_iter().map(|(name, value)| plain(name, value))
     }
 
     /// `aifo-entrypoint`'s options, and behind them the command.
@@ -282,6 +290,7 @@ impl Planner<'_> {
             }
             words.push("--login-files".into());
         }
+        words.push("--git".into());
         words.extend(program.inside.options.iter().cloned());
         for name in program.names.iter().skip(1) {
             words.extend(["--or".into(), name.clone()]);

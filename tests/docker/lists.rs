@@ -90,7 +90,7 @@ fn doctor_walks_the_path_of_an_agent_and_fails_where_a_step_fails() {
     let ran = Ran::of(&mut launcher(&["doctor", "claude"]).command);
     assert!(ran.expect(1).contains("FAIL  claude image"), "{ran}");
     assert_eq!(ran.err(), "aifo-coder: error: 1 of the checks failed\naifo-coder: hint: aifo-coder -v doctor\n");
-    assert!(ran.out().contains("\n      next: cargo xtask images claude"), "{ran}");
+    assert!(ran.out().contains("\n      next: name an image that is here"), "{ran}");
     // An agent whose program does not start.
     let image = format!("aifo-coder-shell:{}", tag.0);
     let script = "print(*[c['name'] for c in d['checks'] if not c['ok']])";

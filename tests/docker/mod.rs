@@ -10,6 +10,7 @@ mod codes;
 mod death;
 mod dry_run;
 mod entrypoint;
+mod git;
 mod golden;
 mod hardening;
 mod image_failures;

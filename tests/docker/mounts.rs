@@ -123,19 +123,27 @@ fn what_is_the_users_is_read_and_never_written() {
 
 #[test]
 #[ignore = "needs docker"]
-fn git_knows_who_commits_and_nothing_else_of_the_users_settings() {
+fn what_is_not_copied_is_said_and_a_large_file_is_copied() {
     let place = Place::new();
-    let config = "[user]\n\tname = A Person\n\temail = person@example.org\n[alias]\n\tx = !touch /workspace/x\n";
-    fs::write(place.home().join(".gitconfig"), config).unwrap();
-    // A repository of the workspace, which has no say in it, and a count of settings that is not ours.
-    place.put(".git/config", "[user]\n\tname = Somebody Else\n");
-    let launcher = stand_in(&place, &[], "claude", &[]).env("GIT_CONFIG_COUNT", "7").env("GIT_COMMITTER_NAME", "Mine");
-    let mut session = launcher.start_shell();
-    session.expect(0, "rm -r .git && git init -q . && git commit -q --allow-empty -m x");
-    assert_eq!(session.expect(0, "git log --format='%an %ae %cn'"), "A Person person@example.org Mine");
-    assert_eq!(session.expect(0, "git config commit.gpgsign"), "false");
-    session.expect(1, "git config --get-regexp alias");
-    session.finish().expect(0);
+    furnish(&place);
+    let sized = |name: &str, size| fs::File::create(place.home().join(name)).unwrap().set_len(size).unwrap();
+    sized(".claude.json", 300 * 1024);
+    sized(".claude/settings.json", 16 * 1024 * 1024 + 1);
+    sized(".config/aifo-coder/claude/large.json", 300 * 1024);
+    let mut session = stand_in(&place, &[], "claude", &[]).start_shell();
+    assert_eq!(session.expect(0, "stat -L -c %s ~/.claude/.claude.json"), "307200");
+    session.expect(0, "! test -e ~/.claude/settings.json && ! test -e ~/.aifo-config/claude/large.json");
+    let ran = session.finish();
+    ran.expect(0);
+    let warning = format!(
+        "warning: `{}` is not copied in: it has 16777217 bytes",
+        place.home().join(".claude/settings.json").display()
+    );
+    let left_out =
+        "not copied of the configuration in `claude`: `large.json` (307200 bytes, and agent.config-max-size is 262144)";
+    for line in [warning.as_str(), left_out] {
+        assert!(ran.err().contains(line), "{line}: {ran}");
+    }
 }
 
 #[test]

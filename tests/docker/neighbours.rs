@@ -1,8 +1,13 @@
 //! T23: sessions side by side do not reach each other, in one workspace or in two.
 
+use std::{fs, thread};
+
 use rustix::process::Signal;
 
-use crate::support::docker::{Place, Session};
+use crate::support::{
+    TempDir, dist,
+    docker::{Place, Session, docker},
+};
 
 #[track_caller]
 fn start(place: &Place) -> Session {
@@ -83,4 +88,36 @@ fn many_sessions_at_once_start_and_end() {
         assert_eq!(session.line(), b"GNU Make 4.3\n");
         session.finish().expect(0);
     }
+}
+
+#[test]
+#[ignore = "needs docker"]
+fn first_sessions_at_the_same_time_find_whole_programs() {
+    // Programs that no daemon has seen yet.
+    let programs = TempDir::new();
+    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    for name in ["aifo-coder", "aifo-shim", "aifo-entrypoint"] {
+        let copy = programs.path().join(name);
+        fs::copy(dist(arch).join(name), &copy).unwrap();
+        let mut program = fs::OpenOptions::new().append(true).open(copy).unwrap();
+        std::io::Write::write_all(&mut program, programs.path().to_str().unwrap().as_bytes()).unwrap();
+    }
+    let places: [Place; 4] = std::array::from_fn(|_| Place::new());
+    let said: Vec<String> = thread::scope(|scope| {
+        let run = |place: &Place| {
+            let launcher = place.launcher(&["--toolchain", "c-cpp", "run", "--", "make", "--version"]);
+            launcher.env("AIFO_CODER_BINARIES", programs.path()).run()
+        };
+        let running: Vec<_> = places.iter().map(|place| scope.spawn(move || run(place))).collect();
+        running.into_iter().map(|running| running.join().unwrap()).map(|ran| (ran.expect(0), ran.err()).1).collect()
+    });
+    let made: Vec<&str> = said
+        .iter()
+        .flat_map(|err| err.lines())
+        .filter_map(|line| line.split_once("making "))
+        .map(|(_, image)| image)
+        .collect();
+    let [image] = made[..] else { panic!("{made:?}") };
+    docker(&["image", "rm", image]).expect(0);
+    docker(&["volume", "rm", &image.replace("aifo-coder-session:", "aifo-bin-")]).expect(0);
 }

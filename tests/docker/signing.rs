@@ -57,6 +57,9 @@ fn the_passphrase_is_asked_for_once_and_commits_are_signed() {
         );
     }
     window.ask("git log --format=%GF | sort | uniq -c", &format!("2 {key}\r\n"));
+    // A repository whose commits are not signed stays one, as on the host.
+    let unsigned = "git config commit.gpgsign false; git commit -q --allow-empty -m x; git log -1 --format=is%G? | cat";
+    window.ask(unsigned, "isN\r\n");
     // Nowhere but in the memory of gpg's own agent.
     let inspected = docker(&["inspect", &window.name("agent")]).expect(0);
     assert!(!inspected.contains(PASSPHRASE));

@@ -11,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use aifo_shim::{given, sys};
+use aifo_shim::sys;
 
 /// Long enough for any session: the answer goes with the container's memory.
 const AGENT_CONF: &str = "default-cache-ttl 604800\nmax-cache-ttl 604800\n";
@@ -30,7 +30,7 @@ pub(crate) fn prime(home: &Path) -> io::Result<()> {
     }
     let mut gpg = Command::new("gpg");
     gpg.args(["--quiet", "--yes", "--output", "/dev/null"]);
-    if let Some(key) = signing_key(&|name| given::var(name)?.into_string().ok()) {
+    if let Some(key) = signing_key() {
         gpg.args(["--local-user", &key]);
     }
     gpg.args(["--detach-sign", "/dev/null"]).env("GNUPGHOME", home).stdout(Stdio::null());
@@ -46,36 +46,12 @@ pub(crate) fn prime(home: &Path) -> io::Result<()> {
     }
 }
 
-/// The key that git is told to sign with by variables, as the launcher passes the user's own settings on.
-fn signing_key(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let count: u32 = variable("GIT_CONFIG_COUNT")?.parse().ok()?;
-    let is_key = |at: &u32| variable(&format!("GIT_CONFIG_KEY_{at}")).is_some_and(|key| key == "user.signingkey");
-    // The last one counts for git.
-    let at = (0..count.min(1000)).rev().find(is_key)?;
-    variable(&format!("GIT_CONFIG_VALUE_{at}")).filter(|key| !key.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::signing_key;
-
-    #[test]
-    fn the_key_is_the_one_that_git_is_told() {
-        let key = |variables: &[(&str, &str)]| {
-            signing_key(&|name| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            })
-        };
-        let told = [
-            ("GIT_CONFIG_COUNT", "3"),
-            ("GIT_CONFIG_KEY_0", "user.signingkey"),
-            ("GIT_CONFIG_VALUE_0", "A"),
-            ("GIT_CONFIG_KEY_1", "user.signingkey"),
-            ("GIT_CONFIG_VALUE_1", "B"),
-            ("GIT_CONFIG_KEY_2", "commit.gpgsign"),
-        ];
-        assert_eq!(key(&told).as_deref(), Some("B"));
-        assert_eq!(key(&told[1..]), None);
-        assert_eq!(key(&[("GIT_CONFIG_COUNT", "many")]), None);
-    }
+/// The key that git signs with in this folder: the repository's own, else the user's.
+fn signing_key() -> Option<String> {
+    let mut git = Command::new("git");
+    git.args(["config", "--get", "user.signingkey"]).stdin(Stdio::null()).stderr(Stdio::null());
+    sys::start_unblocked(&mut git);
+    let said = git.output().ok().filter(|output| output.status.success())?;
+    let key = String::from_utf8(said.stdout).ok()?;
+    Some(key.trim().to_owned()).filter(|key| !key.is_empty())
 }

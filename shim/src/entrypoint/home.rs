@@ -12,12 +12,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aifo_shim::{error::ShimError, given, user};
+use aifo_shim::{error::ShimError, git, given, user};
 
 use crate::{gpg, plan::Plan};
 
 /// Keys and trust are small; anything larger in a GnuPG folder is no key.
 const MAX_KEY_FILE: u64 = 1024 * 1024;
+/// How many of the files that are not copied are named.
+const MOST_NAMED: usize = 5;
 
 /// Makes HOME ready; says what could not be done.
 ///
@@ -29,7 +31,12 @@ pub(crate) fn prepare(plan: &Plan) -> Result<(), ShimError> {
     plan.state.iter().try_for_each(|state| link_state(state, &home)).map_err(ShimError::State)?;
     if let Some(config) = &plan.config {
         done.push(copy_home(&config.join("home"), &home));
-        done.push(copy_tree(config, plan, &home));
+        done.extend(copy_tree(config, plan, &home));
+    }
+    if plan.git
+        && let Ok(text) = env::var(git::TEXT)
+    {
+        done.push(git::configure(&home, &text));
     }
     if let Some(keys) = &plan.gnupg {
         let copy = home.join(".gnupg");
@@ -77,28 +84,43 @@ fn copy_home(from: &Path, home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The user's `global/` and `AGENT/`: dot files go to their place in HOME, everything else to `~/.aifo-config`.
-fn copy_tree(from: &Path, plan: &Plan, home: &Path) -> io::Result<()> {
-    let Ok(parts) = fs::read_dir(from) else { return Ok(()) };
-    for part in
-        parts.flatten().map(|entry| entry.path()).filter(|part| part.file_name().is_some_and(|name| name != "home"))
-    {
-        for file in files_below(&part, &part)? {
-            let source = part.join(&file);
-            let fits = fs::metadata(&source).is_ok_and(|about| about.len() <= plan.config_max_size);
-            if !fits || !is_allowed(&file, &plan.config_extensions) {
-                continue;
-            }
-            let is_dotted = file.iter().next().is_some_and(|first| first.to_string_lossy().starts_with('.'));
-            let target = if is_dotted {
-                home.join(&file)
-            } else {
-                home.join(".aifo-config").join(part.file_name().unwrap_or_default()).join(&file)
-            };
-            if !target.exists() {
-                copy(&source, &target)?;
-            }
-        }
+/// The user's `global/` and `AGENT/`, and what of each is left out.
+fn copy_tree(from: &Path, plan: &Plan, home: &Path) -> Vec<io::Result<()>> {
+    let parts = fs::read_dir(from).into_iter().flatten().flatten().map(|entry| entry.path());
+    let parts = parts.filter(|part| part.file_name().is_some_and(|name| name != "home"));
+    parts.map(|part| copy_part(&part, plan, home)).collect()
+}
+
+/// Dot files go to their place in HOME, everything else to `~/.aifo-config`.
+fn copy_part(part: &Path, plan: &Plan, home: &Path) -> io::Result<()> {
+    let name = part.file_name().unwrap_or_default();
+    let mut left_out = Vec::new();
+    for file in files_below(part, part)? {
+        let is_dotted = file.iter().next().is_some_and(|first| first.to_string_lossy().starts_with('.'));
+        let target = if is_dotted { home.join(&file) } else { home.join(".aifo-config").join(name).join(&file) };
+        let source = part.join(&file);
+        let copied = allow(&source, plan).and_then(|()| {
+            if target.exists() { Ok(()) } else { copy(&source, &target).map_err(|error| error.to_string()) }
+        });
+        left_out.extend(copied.err().map(|why| format!("`{}` ({why})", file.display())));
+    }
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    let shown = left_out.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = left_out.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    Err(io::Error::other(format!("not copied of the configuration in `{}`: {shown}{more}", name.display())))
+}
+
+/// Whether a file is one of those that are copied, or why not.
+fn allow(file: &Path, plan: &Plan) -> Result<(), String> {
+    let size = fs::metadata(file).map_err(|error| error.to_string())?.len();
+    if !is_allowed(file, &plan.config_extensions) {
+        return Err("its ending is not in agent.config-extensions".to_owned());
+    }
+    if size > plan.config_max_size {
+        return Err(format!("{size} bytes, and agent.config-max-size is {}", plan.config_max_size));
     }
     Ok(())
 }
@@ -243,7 +265,19 @@ mod tests {
         scratch.put("secret.json", "5");
         symlink(scratch.0.join("secret.json"), scratch.0.join("c/aider/link.json")).unwrap();
         let plan = Plan { config_max_size: 5, config_extensions: vec!["json".into(), "yml".into()], ..Plan::default() };
-        copy_tree(&scratch.0.join("c"), &plan, &scratch.0.join("home")).unwrap();
+        let said = |scratch: &Scratch| {
+            let errors =
+                copy_tree(&scratch.0.join("c"), &plan, &scratch.0.join("home")).into_iter().filter_map(Result::err);
+            errors.map(|error| error.to_string()).collect::<Vec<_>>().join("\n")
+        };
+        let first = said(&scratch);
+        assert!(
+            first.starts_with("not copied of the configuration in `aider`: `") && !first.contains("global"),
+            "{first}"
+        );
+        for why in ["`run.sh` (its ending is not in ", "`large.json` (10 bytes, and agent.config-max-size is 5)"] {
+            assert!(first.contains(why), "{first}");
+        }
         assert_eq!(scratch.text("home/.aifo-config/global/notes.json").as_deref(), Some("1"));
         assert_eq!(scratch.text("home/.aider.conf.yml").as_deref(), Some("2"));
         for absent in [
@@ -253,6 +287,8 @@ mod tests {
         ] {
             assert_eq!(scratch.text(absent), None, "{absent}");
         }
+        (0..10).for_each(|number| scratch.put(&format!("c/aider/{number}.sh"), "x"));
+        assert!(said(&scratch).ends_with(", and 7 more"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use std::{
 
 use aifo_shim::{
     error::{self, ShimError},
-    given,
+    git, given,
     proxy::Proxy,
     settings::Settings,
     socket::Socket,
@@ -133,7 +133,7 @@ fn start(plan: &Plan) -> Result<u32, ShimError> {
     for given in given::all() {
         command.env_remove(given.before).env(given.name, given.value);
     }
-    command.env("PATH", &path);
+    command.env("PATH", &path).env_remove(git::TEXT);
     sys::start_unblocked(&mut command);
     // The child is reaped by process id like every orphan, so the handle is not needed.
     let child = command.spawn().map_err(|cause| ShimError::Start(PathBuf::from(program), cause))?;

@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) config: Option<PathBuf>,
     pub(crate) config_max_size: u64,
     pub(crate) config_extensions: Vec<String>,
+    /// `--git`: whether git's settings come in a variable.
+    pub(crate) git: bool,
     /// `--gnupg`: keys to copy.
     pub(crate) gnupg: Option<PathBuf>,
     /// `--shell-setting KEY=FILE`: a JSON file below HOME that names the agent's shell.
@@ -43,6 +45,7 @@ impl Plan {
                 Some("--config-extensions") => {
                     plan.config_extensions = text(value()?).split(',').map(|ending| ending.trim().to_owned()).collect();
                 }
+                Some("--git") => plan.git = true,
                 Some("--gnupg") => plan.gnupg = Some(value()?.into()),
                 Some("--shell-setting") => {
                     let setting = text(value()?);
