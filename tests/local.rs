@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{Background, Ran, TempDir, clean, process, program, wait_until, wait_within};
+use crate::support::{Background, Ran, TempDir, Terminal, clean, process, program, wait_until, wait_within};
 
 /// A folder for sessions: workspace, HOME, and a folder for temporary files that only they use.
 #[derive(Debug)]
@@ -129,6 +129,22 @@ fn a_tool_is_carried_with_directory_input_and_environment() {
         "{ran}"
     );
     assert_eq!(rest, format!("{}\nin\nword", place.folder("workspace/grün").display()));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_tool_reads_the_terminal_and_sets_its_modes() {
+    let (place, terminal) = (Place::new(), Terminal::open());
+    let tools = ["--toolchain", "c-cpp", "--tool", "c-cpp:dash", "--tool", "c-cpp:stty"];
+    let words = [&tools[..], &["run", "--", "/bin/bash", "--norc", "--noprofile", "-i"]].concat();
+    let launcher = terminal.run(&place.launcher(&words));
+    terminal
+        .keys("stty -echo; PS1=; dash -c 'stty sane; stty -echo; echo rea\"dy\"; read -r line; echo \"<$line>\"'\n");
+    terminal.shows("ready\r\n");
+    terminal.keys("typed\n");
+    terminal.shows("<typed>\r\n");
+    terminal.keys("exit 7\n");
+    assert_eq!(launcher.end().code(), 7);
     place.assert_nothing_left();
 }
 
