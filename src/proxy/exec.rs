@@ -15,7 +15,9 @@ use aifo_shim::wire::{
 use rustix::event::{PollFd, PollFlags};
 
 use super::{
-    State, calls,
+    State,
+    admit::Admitted,
+    calls,
     conn::Conn,
     fleet::Sidecar,
     output::Output,
@@ -37,7 +39,7 @@ const SMALL_BODY: u64 = 64 * 1024;
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Serves one call.
-pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
+pub(super) fn serve(conn: &mut Conn, body: BodyReader, admitted: Admitted, state: &State) -> Result<(), Refusal> {
     // Held until the tool runs and the request is gone.
     let is_large = body.most() > SMALL_BODY;
     let large = if is_large { Some(queue(conn, &state.large)?) } else { None };
@@ -55,7 +57,7 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     }
     let slot = queue(conn, &state.slots)?;
     let begun = Instant::now();
-    let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
+    let (mut output, descriptors) = Output::prepare(admitted, conn.take_descriptors())?;
     let (running, first) = match start(conn, &request, &descriptors, &sidecars)? {
         Started::Running { kind, call, first } => {
             (Running { exec_id: random::hex(16)?, kind, call: Arc::new(call) }, first)
@@ -63,7 +65,7 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
         Started::Not(outcome) => return output.answer_unstarted(conn, &outcome),
     };
     // What is not needed any more must not be held as long as a tool runs, and its copies of the client's pipes least.
-    let record = calls::record(running.exec_id.clone(), running.kind.clone(), &request, proto);
+    let record = calls::record(running.exec_id.clone(), running.kind.clone(), &request, admitted.proto);
     drop((descriptors, request, large));
     state.calls.begin(&running.call, begun, record);
     let ended = watch::to_the_end(conn, &running, first, &mut output, state.limit(begun), slot);
@@ -124,7 +126,7 @@ fn start(
             continue;
         }
         match first_report(conn, &call)? {
-            Some(first @ (Report::Started | Report::Exited { .. } | Report::Signaled { .. })) => {
+            Some(first @ (Report::Started | Report::Stopped | Report::Exited { .. } | Report::Signaled { .. })) => {
                 return Ok(Started::Running { kind: sidecar.kind.clone(), call, first });
             }
             Some(Report::Failed(StartFailure::NotFound)) => {

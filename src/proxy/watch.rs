@@ -166,7 +166,8 @@ impl Watch<'_> {
         self.ended = match report {
             Some(Report::Exited { code, usage }) => Some((Outcome::exited(code), usage)),
             Some(Report::Signaled { signal, usage }) => Some((Outcome::signaled(signal), usage)),
-            Some(Report::Started | Report::Failed(_)) => return,
+            Some(Report::Stopped) if !self.client_gone => return self.output.tell_stopped(&mut self.unsent),
+            Some(Report::Started | Report::Stopped | Report::Failed(_)) => return,
             None => {
                 let reason = format!("the {} sidecar is gone; the call's end is unknown", self.running.kind);
                 Some((Outcome::said(FAILED, reason), Usage::default()))
