@@ -74,10 +74,12 @@ pub(crate) enum StartFailure {
     NoProcess { errno: i32 },
 }
 
-/// What a sidecar reports of a call.
+/// What a sidecar reports of a call. A tool has stopped by itself and at a terminal; of a stop that its caller asked for
+/// nothing is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
     Started,
+    Stopped,
     Failed(StartFailure),
     Exited { code: u8, usage: Usage },
     Signaled { signal: u8, usage: Usage },
@@ -101,6 +103,7 @@ impl Report {
             Self::Failed(StartFailure::NoProcess { errno }) => (5, errno, Usage::default()),
             Self::Exited { code, usage } => (6, i32::from(code), usage),
             Self::Signaled { signal, usage } => (7, i32::from(signal), usage),
+            Self::Stopped => (8, 0, Usage::default()),
         };
         let mut record = vec![tag];
         record.extend_from_slice(&number.to_le_bytes());
@@ -127,6 +130,7 @@ impl Report {
             5 => Self::Failed(StartFailure::NoProcess { errno }),
             6 => Self::Exited { code: small.ok()?, usage },
             7 => Self::Signaled { signal: small.ok()?, usage },
+            8 => Self::Stopped,
             _ => return None,
         })
     }
@@ -292,6 +296,7 @@ mod tests {
         let usage = Usage { cpu_us: u64::MAX, peak_kib: 7 };
         for report in [
             Report::Started,
+            Report::Stopped,
             Report::Failed(StartFailure::Directory { errno: 2 }),
             Report::Failed(StartFailure::OutsideRoots),
             Report::Failed(StartFailure::NotFound),

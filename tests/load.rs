@@ -1,13 +1,22 @@
 //! Many calls (T47): all run, once each, in bounded number, and nothing stays of them.
 
 use std::{
-    io::Write,
-    process::Stdio,
+    fs,
+    io::{Read, Write},
+    os::unix::{
+        net::{UnixListener, UnixStream},
+        process::ExitStatusExt,
+    },
+    process::{Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
+    time::Duration,
 };
 
-use crate::support::{Answer, Background, Plan, Rig, process, read_all, wait_until};
+use aifo_shim::sys::send_with_standard_descriptors;
+use rustix::process::Signal;
+
+use crate::support::{Answer, Background, Plan, Rig, process, read_all, under, wait_until};
 
 #[test]
 fn t47_defect_3_calls_by_the_hundred_at_once_all_run_with_their_own_output_and_code() {
@@ -102,4 +111,66 @@ fn t47_no_more_run_at_once_than_allowed_and_the_others_wait_in_order() {
     }
     let order: Vec<usize> = rig.content("order").lines().map(|line| line.parse().unwrap()).collect();
     assert!(order.iter().copied().eq(0..20), "{order:?}");
+}
+
+/// A call whose sender may have only so many descriptors on their way. Who may do anything to the system has no limit, so
+/// root gives that up.
+fn under_limit(limit: &str, call: &Command) -> Background {
+    let powers: &[&str] = if rustix::process::geteuid().is_root() {
+        &["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
+    } else {
+        &["env"]
+    };
+    Background::start(&mut under(&[powers, &["prlimit", limit]].concat(), call))
+}
+
+fn is_collecting(call: &Background) -> bool {
+    process::mask(call.pid(), "SigBlk") & 1 << 9 != 0
+}
+
+#[test]
+fn t47_more_descriptors_on_their_way_than_the_limit_make_a_call_wait() {
+    let rig = Rig::start();
+    for limit in ["--nofile=12:12", "--nofile=12:1024"] {
+        process::signal(rig.proxy.id(), Signal::STOP);
+        let calls: Vec<Background> =
+            (0..20).map(|_| under_limit(limit, &rig.bash("echo ran >> ran; exit 7"))).collect();
+        let mut given_up = under_limit(limit, &rig.bash("echo never >> ran"));
+        wait_until("they wait", || calls.iter().chain([&given_up]).all(is_collecting));
+        given_up.signal(Signal::TERM);
+        // Its output may be on the way to the proxy.
+        assert_eq!(given_up.status_within(Duration::from_secs(10)).signal(), Some(15));
+        process::signal(rig.proxy.id(), Signal::CONT);
+        for call in calls {
+            assert_eq!(call.end().expect(7), "");
+        }
+        assert_eq!(rig.content("ran"), "ran\n".repeat(20), "each exactly once");
+        fs::remove_file(rig.file("ran")).unwrap();
+    }
+}
+
+#[test]
+fn t47_a_call_that_could_send_nothing_before_the_proxy_gave_it_up_comes_again() {
+    let rig = Rig::start();
+    let proxy = UnixListener::bind(rig.file("sock")).unwrap();
+    let (crowd, unread) = UnixStream::pair().unwrap();
+    for _ in 0..5 {
+        assert_eq!(send_with_standard_descriptors(&crowd, b"x", None).unwrap(), 1);
+    }
+    let mut call = rig.bash("exit 9");
+    call.env("AIFO_TOOLEEXEC_URL", format!("unix://{}", rig.file("sock").display()));
+    let call = under_limit("--nofile=12:12", &call);
+    let (mut first, _) = proxy.accept().unwrap();
+    wait_until("it collects its signals", || is_collecting(&call));
+    let pauses = || process::status(call.pid(), "voluntary_ctxt_switches");
+    let before = pauses();
+    wait_until("it tries and tries again", || pauses() > before + 4);
+    first.write_all(b"HTTP/1.1 408 Request Timeout\r\nX-Exit-Code: 125\r\nContent-Length: 0\r\n\r\n").unwrap();
+    drop(first);
+    let (mut second, _) = proxy.accept().unwrap();
+    drop((crowd, unread));
+    assert!(second.read(&mut [0; 4096]).unwrap() > 0);
+    let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Exec-Id: 1\r\n\r\n0\r\nX-Exit-Code: 7\r\n\r\n";
+    second.write_all(answer.as_bytes()).unwrap();
+    assert_eq!(call.end().expect(7), "");
 }

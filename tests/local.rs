@@ -150,6 +150,22 @@ fn a_tool_is_carried_with_directory_input_and_environment() {
 }
 
 #[test]
+fn a_tool_reads_the_terminal_and_sets_its_modes() {
+    let (place, terminal) = (Place::new(), Terminal::open());
+    let tools = ["--toolchain", "c-cpp", "--tool", "c-cpp:dash", "--tool", "c-cpp:stty"];
+    let words = [&tools[..], &["run", "--", "/bin/bash", "--norc", "--noprofile", "-i"]].concat();
+    let launcher = terminal.run(&place.launcher(&words));
+    terminal
+        .keys("stty -echo; PS1=; dash -c 'stty sane; stty -echo; echo rea\"dy\"; read -r line; echo \"<$line>\"'\n");
+    terminal.shows("ready\r\n");
+    terminal.keys("typed\n");
+    terminal.shows("<typed>\r\n");
+    terminal.keys("exit 7\n");
+    assert_eq!(launcher.end().code(), 7);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn promise_12_a_killed_launcher_leaves_no_process_and_no_folder() {
     let place = Place::new();
     let stubborn = "(trap '' TERM INT HUP; setsid sleep 1009 & while :; do sleep 1; done) & \

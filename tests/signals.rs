@@ -3,7 +3,9 @@
 use std::{
     fs,
     io::{Read, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
     process::Command,
+    time::Duration,
 };
 
 use rustix::process::Signal;
@@ -34,7 +36,8 @@ const PROCESSES: [&str; 3] = ["tool", "child", "away"];
 
 fn logging(rig: &Rig, shim: Command) -> Background {
     let mut shim = shim;
-    let call = Background::start(shim.args(["-c", LOGGER]));
+    // A group below its parent's, as a shell with job control makes it: in any other the kernel drops TSTP.
+    let call = Background::start(shim.args(["-c", LOGGER]).process_group(0));
     wait_until("the tool is up", || PROCESSES.iter().all(|name| rig.content(name).starts_with("up\n")));
     call
 }
@@ -197,6 +200,31 @@ fn t36_signals_before_the_tool_runs_are_not_lost() {
     assert_eq!(informed.end().signal(), Some(10), "passed on as soon as there was a tool");
     rig.assert_serves();
     assert_eq!(rig.content("ran"), "", "what its caller has given up is not run");
+}
+
+#[test]
+fn t36_a_large_call_that_waits_hears_its_signals() {
+    let rig = Rig::start();
+    // Nobody reads, as it is for a large call that has no place yet.
+    process::signal(rig.proxy.id(), Signal::STOP);
+    let large: Vec<String> = (0..20).map(|_| "x".repeat(100_000)).collect();
+    let start = || Background::start(rig.bash("echo ran >> ran; exit $#").args(&large));
+    let is_collecting = |call: &Background| process::mask(call.pid(), "SigBlk") & 1 << 9 != 0;
+    let calls = [Signal::TERM, Signal::INT, Signal::HUP].map(|signal| (signal, start()));
+    let informed = start();
+    for (signal, mut call) in calls {
+        wait_until("it waits with its signals collected", || is_collecting(&call));
+        call.signal(signal);
+        // Its output is still on the way to the proxy.
+        let status = call.status_within(Duration::from_secs(10));
+        assert_eq!(status.signal(), Some(signal.as_raw()));
+    }
+    wait_until("it waits with its signals collected", || is_collecting(&informed));
+    informed.signal(Signal::WINCH);
+    process::signal(rig.proxy.id(), Signal::CONT);
+    informed.end().expect(20);
+    rig.assert_serves();
+    assert_eq!(rig.content("ran"), "ran\n", "what its caller has given up is not run");
 }
 
 #[test]

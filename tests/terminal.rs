@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use aifo_shim::sys::send_with_standard_descriptors;
 use rustix::process::Signal;
 
-use crate::support::{Background, Plan, Rig, Terminal, is_alive, process, under, wait_until};
+use crate::support::{Answer, Background, Plan, Rig, Terminal, form, is_alive, process, read_all, under, wait_until};
 
 fn with_python() -> Rig {
     Rig::with(Plan { kinds: vec!["c-cpp", "python"], ..Plan::default() })
@@ -138,6 +139,72 @@ fn t36_the_stop_key_stops_tool_and_caller_and_fg_wakes_both() {
     wait_until("the tool has ended", || !is_alive(tool));
     terminal.keys("exit 6\n");
     assert_eq!(running.end().code(), 6);
+}
+
+#[test]
+fn t36_the_stop_key_with_no_shell_to_say_fg_stops_nothing() {
+    let (rig, terminal) = (Rig::start(), Terminal::open());
+    // The first process of a session, as an agent's in its container is: the kernel drops the key for a program in place.
+    let call = terminal.run(&rig.bash("for i in {1..100000}; do echo \"tick $i.\"; sleep 0.01; done"));
+    for ticks in [10, 60, 110] {
+        terminal.shows(&format!("tick {ticks}.\r\n"));
+        terminal.keys("\x1a");
+    }
+    terminal.shows("tick 160.\r\n");
+    terminal.keys("\x03");
+    assert_eq!(call.end().code(), 130);
+    let call = terminal.run(&rig.bash("kill -TSTP $$; kill -STOP $$; echo \"went\" on; exit 4"));
+    terminal.shows("went on\r\n");
+    assert_eq!(call.end().code(), 4);
+}
+
+#[test]
+fn t36_a_tool_that_stops_itself_gives_the_terminal_back() {
+    let (rig, terminal) = (Rig::start(), Terminal::open());
+    let running = shell(&rig, &terminal);
+    for (round, signal) in ["TSTP", "STOP", "TSTP"].into_iter().enumerate() {
+        drop(fs::remove_file(rig.file("pid")));
+        let script = format!("echo $$ > pid; kill -{signal} $$; echo awake {round}; read -r line; echo \"<$line>\"");
+        terminal.keys(&format!("tool -c '{script}'\n"));
+        let tool = pid_in(&rig, "pid");
+        wait_until("the tool stops", || process::state(tool) == Some('T'));
+        terminal.keys(&format!("jobs; echo prompt {round}\n"));
+        terminal.shows(&format!("prompt {round}\r\n"));
+        assert_eq!(terminal.screen().matches("Stopped").count(), 2 * (round + 1), "{}", terminal.screen());
+        terminal.keys("fg\n");
+        terminal.shows(&format!("awake {round}\r\n"));
+        terminal.keys(&format!("line {round}\n"));
+        terminal.shows(&format!("<line {round}>\r\n"));
+    }
+    terminal.keys("exit 6\n");
+    assert_eq!(running.end().code(), 6);
+}
+
+#[test]
+fn t36_who_has_not_asked_hears_of_no_stop() {
+    let (rig, terminal) = (Rig::start(), Terminal::open());
+    let script = "(sleep 0.3; kill -CONT $$) & kill -STOP $$; exit 3";
+    let body = form(&[("tool", "bash"), ("arg", "-c"), ("arg", script)]);
+    for (field, stream) in [("", ""), ("X-Aifo-Accept: other\r\n", ""), ("X-Aifo-Accept: stopped\r\n", "stopped\n")] {
+        let mut client = rig.connect();
+        let request = rig.request("/exec", 3, field, &body);
+        let sent = send_with_standard_descriptors(&client, &request, Some(terminal.line()));
+        assert_eq!(sent.unwrap(), request.len());
+        let answer = Answer::of(&read_all(&mut client));
+        assert_eq!((answer.text().as_str(), answer.code().as_str()), (stream, "3"), "{field}");
+    }
+}
+
+#[test]
+fn t44_a_tool_in_the_background_leaves_the_keys_to_the_shell() {
+    let (rig, terminal) = (Rig::start(), Terminal::open());
+    let running = shell(&rig, &terminal);
+    terminal.keys("tool -c 'test -t 0; echo \"$? $(cat).\"; test -t 1; echo \"out $?\"; sleep 1000' &\n");
+    terminal.shows("1 .\r\n");
+    terminal.shows("out 0\r\n");
+    terminal.keys("echo typed; kill %1; wait; exit 7\n");
+    terminal.shows("typed\r\n");
+    assert_eq!(running.end().code(), 7);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Proxy {
         let client = concat!("aifo-shim/", env!("CARGO_PKG_VERSION"));
         format!(
             "{method} {target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nX-Aifo-Proto: {proto}\r\n\
-             X-Aifo-Client: {client}\r\nTE: trailers\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             X-Aifo-Client: {client}\r\nX-Aifo-Accept: stopped\r\nTE: trailers\r\nContent-Type: application/x-www-form-urlencoded\r\n\
              Content-Length: {length}\r\nConnection: close\r\n\r\n"
         )
         .into_bytes()

@@ -23,15 +23,23 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Sends from the front of `bytes`, the caller's standard descriptors with it.
+    /// Sends from the front of `bytes`, the caller's standard descriptors with it, or `input` for the first of them.
     ///
     /// # Errors
-    /// What the kernel says; `Unsupported` over TCP.
-    pub fn send_with_standard_descriptors(&self, bytes: &[u8]) -> io::Result<usize> {
+    /// What the kernel says, `WouldBlock` among it; `Unsupported` over TCP.
+    pub fn send_with_standard_descriptors(&self, bytes: &[u8], input: Option<BorrowedFd<'_>>) -> io::Result<usize> {
         match self {
-            Self::Unix(stream) => sys::send_with_standard_descriptors(stream, bytes),
+            Self::Unix(stream) => sys::send_with_standard_descriptors(stream, bytes, input),
             Self::Tcp(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// Sends from the front of `bytes` what goes without waiting.
+    ///
+    /// # Errors
+    /// What the kernel says, `WouldBlock` among it.
+    pub fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        sys::send_now(self.as_fd(), bytes)
     }
 
     /// Lets reads and writes fail after this time.

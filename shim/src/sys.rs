@@ -82,6 +82,7 @@ unsafe extern "C" {
     fn signal(signal: c_int, handler: usize) -> usize;
     fn kill(pid: c_int, signal: c_int) -> c_int;
     fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn getrlimit(resource: c_int, limit: *mut [u64; 2]) -> c_int;
     fn setrlimit(resource: c_int, limit: *const [u64; 2]) -> c_int;
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
@@ -89,28 +90,67 @@ unsafe extern "C" {
     fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
 }
 
-/// Sends `bytes` with descriptors 0, 1 and 2 attached to the first of them; says how many bytes went.
+/// Sends `bytes` with descriptors 0, 1 and 2 attached to the first of them, `input` in the place of 0 where there is one;
+/// says how many bytes went.
+///
+/// # Errors
+/// What sendmsg(2) says; `WouldBlock` instead of waiting, [`is_too_many_in_flight`] with nothing sent.
+pub fn send_with_standard_descriptors(
+    socket: &UnixStream,
+    bytes: &[u8],
+    input: Option<BorrowedFd<'_>>,
+) -> io::Result<usize> {
+    let input = input.map_or(0, |input| input.as_raw_fd());
+    // SOL_SOCKET and SCM_RIGHTS are both 1; the length is the header's 16 bytes and three descriptors of 4.
+    send_message(socket.as_fd(), bytes, Some(&Rights { length: 28, level: 1, kind: 1, descriptors: [input, 1, 2] }))
+}
+
+/// Sends as much of `bytes` as goes now; says how much that was.
 ///
 /// # Errors
 /// What sendmsg(2) says; `WouldBlock` instead of waiting.
-pub fn send_with_standard_descriptors(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+pub fn send_now(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    send_message(socket, bytes, None)
+}
+
+fn send_message(socket: BorrowedFd<'_>, bytes: &[u8], rights: Option<&Rights>) -> io::Result<usize> {
     const MSG_DONTWAIT: c_int = 0x40;
     const MSG_NOSIGNAL: c_int = 0x4000;
     let vector = IoVec { base: bytes.as_ptr().cast(), length: bytes.len() };
-    // SOL_SOCKET and SCM_RIGHTS are both 1; the length is the header's 16 bytes and three descriptors of 4.
-    let rights = Rights { length: 28, level: 1, kind: 1, descriptors: [0, 1, 2] };
     let message = MessageHeader {
         name: ptr::null(),
         name_length: 0,
         vector: &raw const vector,
         vector_length: 1,
-        control: (&raw const rights).cast(),
-        control_length: size_of::<Rights>(),
+        control: rights.map_or(ptr::null(), ptr::from_ref).cast(),
+        control_length: rights.map_or(0, size_of_val),
         flags: 0,
     };
-    // SAFETY: every pointer in `message` leads to a local that outlives the call, with its true length beside it.
+    // SAFETY: every pointer in `message` leads to what outlives the call, with its true length beside it, or is null
+    // with a length of 0.
     let sent = unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_DONTWAIT | MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_negative| io::Error::last_os_error())
+}
+
+/// Whether descriptors could not be sent because too many of this user's are on their way (unix(7), ETOOMANYREFS). The
+/// measure is the limit on open descriptors of whoever sends.
+pub fn is_too_many_in_flight(error: &io::Error) -> bool {
+    const ETOOMANYREFS: i32 = 109;
+    error.raw_os_error() == Some(ETOOMANYREFS)
+}
+
+/// Raises this process's limit on open descriptors as far as it may itself.
+pub fn raise_descriptor_limit() {
+    const RLIMIT_NOFILE: c_int = 7;
+    let mut limit = [0, 0];
+    // SAFETY: the kernel writes a whole rlimit, which is these two words.
+    let known = unsafe { getrlimit(RLIMIT_NOFILE, &raw mut limit) } == 0;
+    let [soft, hard] = limit;
+    let highest = [hard, hard];
+    if known && soft < hard {
+        // SAFETY: `highest` is a whole rlimit.
+        unsafe { setrlimit(RLIMIT_NOFILE, &raw const highest) };
+    }
 }
 
 /// The user at the other end of a Unix socket (unix(7), SO_PEERCRED). The process id beside it is 0 when the peer lives
@@ -176,11 +216,9 @@ pub struct Signal {
 impl Signals {
     /// Blocks these signals and collects them from now on.
     pub fn collect(numbers: impl Iterator<Item = i32>) -> io::Result<Self> {
-        const SIG_BLOCK: c_int = 0;
         const SFD_CLOEXEC_NONBLOCK: c_int = 0o2_000_000 | 0o4000;
         let set = set_of(numbers);
-        // SAFETY: `set` is a whole sigset_t; a null `old` asks for nothing back.
-        check(unsafe { sigprocmask(SIG_BLOCK, &raw const set, ptr::null_mut()) })?;
+        block(&set)?;
         // SAFETY: as above; -1 asks for a new descriptor.
         let fd = check(unsafe { signalfd(-1, &raw const set, SFD_CLOEXEC_NONBLOCK) })?;
         // SAFETY: signalfd has just made this descriptor and nobody else knows it.
@@ -233,6 +271,31 @@ pub fn die_by(number: i32) {
     unblock([number].into_iter());
 }
 
+/// Stops this process as the terminal's stop key does; comes back when it is continued, or at once where nobody could
+/// continue it: in a process group with no parent of its session above it the kernel drops TSTP. So it does where the
+/// caller has it ignored. STOP would hold the process for good.
+///
+/// Both ways out look the same to whoever collects signals: one CONT has come.
+pub fn stop() {
+    send(process::id(), SIGTSTP);
+    // It acts here, with whatever the caller wants of it.
+    unblock([SIGTSTP].into_iter());
+    drop(block(&set_of([SIGTSTP].into_iter())));
+    // Merged with the one that is pending where somebody has sent it.
+    send(process::id(), SIGCONT);
+}
+
+/// Whether the stop key stops nobody here: the group of the session's own leader has no parent above it that could
+/// continue it (an agent in its container, a command of its own in a window).
+pub fn is_in_leaders_group() -> bool {
+    unsafe extern "C" {
+        fn getsid(pid: c_int) -> c_int;
+    }
+    // SAFETY: getsid(2) takes a number; 0 is this process.
+    let session = unsafe { getsid(0) };
+    session == process_group()
+}
+
 /// Becomes another program; its path is the first of `argv`. Comes back only with the reason why not.
 pub fn exec(argv: &CStrings, envp: &CStrings) -> io::Error {
     const SIG_DFL: usize = 0;
@@ -264,6 +327,12 @@ pub fn send_to_group(leader: u32, number: i32) {
         // SAFETY: kill(2) takes two numbers; a negative one means the group.
         unsafe { kill(-group, number) };
     }
+}
+
+fn block(set: &SignalSet) -> io::Result<()> {
+    const SIG_BLOCK: c_int = 0;
+    // SAFETY: `set` is a whole sigset_t; a null `old` asks for nothing back.
+    check(unsafe { sigprocmask(SIG_BLOCK, ptr::from_ref(set), ptr::null_mut()) }).map(drop)
 }
 
 /// Lets these signals act again.
@@ -357,14 +426,25 @@ impl TerminalModes {
     /// Puts the modes back. A process in the background must leave the terminal alone.
     pub fn restore(&mut self) {
         const TCSETSW: c_ulong = 0x5403;
-        const TIOCGPGRP: c_ulong = 0x540f;
-        let mut foreground: c_int = 0;
-        // SAFETY: the kernel writes one int.
-        let known = unsafe { ioctl(self.fd, TIOCGPGRP, &raw mut foreground) } == 0;
-        if known && foreground == process_group() {
+        if self.foreground() == Some(process_group()) {
             // SAFETY: the kernel reads its 36-byte termios, which it wrote there itself.
             unsafe { ioctl(self.fd, TCSETSW, self.modes.as_mut_ptr()) };
         }
+    }
+
+    /// Whether the terminal's keys are now for others. Not known, and so not so, of a terminal that does not control
+    /// this process.
+    pub fn is_in_background(&self) -> bool {
+        self.foreground().is_some_and(|group| group != process_group())
+    }
+
+    /// The process group that the keys are for; none where this process may not ask, or cannot see it.
+    fn foreground(&self) -> Option<c_int> {
+        const TIOCGPGRP: c_ulong = 0x540f;
+        let mut group: c_int = 0;
+        // SAFETY: the kernel writes one int.
+        let known = unsafe { ioctl(self.fd, TIOCGPGRP, &raw mut group) } == 0;
+        Some(group).filter(|&group| known && group > 0)
     }
 }
 

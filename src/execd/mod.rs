@@ -65,6 +65,7 @@ fn read_settings() -> io::Result<SidecarSettings> {
 /// Runs until the proxy is gone.
 pub(crate) fn run() -> Result<(), Error> {
     signals::close_inherited();
+    leave_terminal();
     // From here on nobody of the same user can read this process's memory or descriptors (prctl(2), PR_SET_DUMPABLE).
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .map_err(|errno| Error::Execd("cannot hide its memory", errno.into()))?;
@@ -88,6 +89,15 @@ pub(crate) fn run() -> Result<(), Error> {
         signals::become_subreaper();
     }
     Pool::new(control).and_then(|pool| pool.run(&shared)).map_err(|cause| Error::Execd("cannot serve calls", cause))
+}
+
+/// Leaves the session of the user's terminal where it is part of one, as under `--runtime local`. There the kernel would
+/// stop every tool that reads the terminal or sets its modes, for none of them is in the foreground. A group's leader may
+/// not leave, so it goes back to its parent's group first; a container's first process has nothing to leave.
+fn leave_terminal() {
+    let parents = rustix::process::getppid().and_then(|parent| rustix::process::getpgid(Some(parent)).ok());
+    let _joined: bool = rustix::process::setpgid(None, parents).is_ok();
+    let _left: bool = rustix::process::setsid().is_ok();
 }
 
 fn dial(settings: &SidecarSettings, hello: &Hello) -> io::Result<OwnedFd> {

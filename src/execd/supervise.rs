@@ -18,11 +18,17 @@ use std::{
 };
 
 use aifo_shim::{
-    sys::{self as signals, Ended, SIGCHLD, SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGUSR1, SIGUSR2, Signals, Want},
+    sys::{
+        self as signals, Ended, SIGCHLD, SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, Signals, Want,
+    },
     tree,
     wire::exec::{CStrings, ExecRequest},
 };
-use rustix::{io::Errno, net::Shutdown};
+use rustix::{
+    io::Errno,
+    net::Shutdown,
+    process::{Pid, WaitId, WaitIdOptions},
+};
 
 use super::{login, login::Variables, lookup, place, sys};
 use crate::channel::{self, CANCEL, Report, StartFailure, Usage};
@@ -56,8 +62,17 @@ pub(super) fn serve(call: &OwnedFd, shared: &Shared) -> io::Result<()> {
     };
     // The tool holds them now; ours would keep the caller's pipes open behind its end.
     drop(stdio);
-    let mut watch =
-        Watch { call, signals, tool, interactive, interrupts: 0, next: None, cancelled: false, gone: false };
+    let mut watch = Watch {
+        call,
+        signals,
+        tool,
+        interactive,
+        had_stopped: false,
+        interrupts: 0,
+        next: None,
+        cancelled: false,
+        gone: false,
+    };
     if let Some(ended) = watch.until_end(Some(Instant::now() + BRIEF))? {
         return report(call, ended);
     }
@@ -108,6 +123,8 @@ struct Watch<'a> {
     signals: Signals,
     tool: u32,
     interactive: bool,
+    /// The caller has sent the stop key's signal, and has not had the tool continued.
+    had_stopped: bool,
     interrupts: u32,
     next: Option<(Instant, Step)>,
     cancelled: bool,
@@ -158,7 +175,21 @@ impl Watch<'_> {
         if report.is_some() && self.cancelled {
             kill_tree();
         }
+        if report.is_none() && self.interactive {
+            self.tell_stop();
+        }
         report
+    }
+
+    /// Tells of a tool that has stopped itself: at a terminal its caller has to stop with it, or the shell above would
+    /// not take the keys back. Of a stop that it asked for it knows.
+    fn tell_stop(&self) {
+        let tool = i32::try_from(self.tool).ok().and_then(Pid::from_raw);
+        let stops = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+        let stopped = tool.and_then(|tool| rustix::process::waitid(WaitId::Pid(tool), stops).ok().flatten());
+        if stopped.is_some() && !self.had_stopped {
+            let _heard: bool = report(self.call, Report::Stopped).is_ok();
+        }
     }
 
     fn take_record(&mut self) {
@@ -182,6 +213,11 @@ impl Watch<'_> {
             self.cancelled = true;
             kill_tree();
             return;
+        }
+        match number {
+            SIGTSTP => self.had_stopped = true,
+            SIGCONT => self.had_stopped = false,
+            _ => {}
         }
         match number {
             // Meant for the program that knows them; what it has started may not.

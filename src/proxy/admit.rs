@@ -34,6 +34,8 @@ pub(super) struct Admitted {
     pub(super) proto: u8,
     /// The client waits for a `100 Continue` before it sends its body.
     pub(super) expects_continue: bool,
+    /// The client wants to hear of a tool that stops itself.
+    pub(super) accepts_stopped: bool,
 }
 
 /// Judges a request.
@@ -66,7 +68,8 @@ pub(super) fn admit(head: &RequestHead, token: &str, transport: Transport) -> Re
         _ => return Err(Refusal::NotFound("no such path")),
     };
     if head.method == allowed {
-        Ok(Admitted { target, proto, expects_continue })
+        let accepts_stopped = fields.all("x-aifo-accept").any(|value| value == b"stopped");
+        Ok(Admitted { target, proto, expects_continue, accepts_stopped })
     } else {
         Err(Refusal::MethodNotAllowed { allowed })
     }

@@ -15,7 +15,9 @@ use aifo_shim::wire::{
 use rustix::event::{PollFd, PollFlags};
 
 use super::{
-    State, calls,
+    State,
+    admit::Admitted,
+    calls,
     conn::Conn,
     fleet::Sidecar,
     output::Output,
@@ -37,7 +39,7 @@ const SMALL_BODY: u64 = 64 * 1024;
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Serves one call.
-pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State) -> Result<(), Refusal> {
+pub(super) fn serve(conn: &mut Conn, body: BodyReader, admitted: Admitted, state: &State) -> Result<(), Refusal> {
     // Held until the tool runs and the request is gone.
     let is_large = body.most() > SMALL_BODY;
     let large = if is_large { Some(queue(conn, &state.large)?) } else { None };
@@ -55,8 +57,8 @@ pub(super) fn serve(conn: &mut Conn, body: BodyReader, proto: u8, state: &State)
     }
     let slot = queue(conn, &state.slots)?;
     let begun = Instant::now();
-    let (mut output, descriptors) = Output::prepare(proto, conn.take_descriptors())?;
-    let call = Call { exec_id: random::hex(16)?, begun, proto, request, state, conn };
+    let (mut output, descriptors) = Output::prepare(admitted, conn.take_descriptors())?;
+    let call = Call { exec_id: random::hex(16)?, begun, proto: admitted.proto, request, state, conn };
     let started = call.start(&descriptors, &sidecars).inspect_err(|_| state.calls.forget(&call.exec_id))?;
     // On record before the client hears of the end: the session may end with it.
     let tell = |exec_id: &str, outcome: &Outcome, usage: Usage| {
@@ -138,7 +140,7 @@ impl Call<'_> {
                 continue;
             }
             match self.first_report(&running.call)? {
-                Some(first @ (Report::Started | Report::Exited { .. } | Report::Signaled { .. })) => {
+                Some(first @ (Report::Started | Report::Stopped | Report::Exited { .. } | Report::Signaled { .. })) => {
                     return Ok(Started::Running(running, first));
                 }
                 Some(Report::Failed(StartFailure::NotFound)) => {

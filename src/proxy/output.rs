@@ -1,6 +1,7 @@
 //! Where a tool's output goes, by protocol.
 //!
-//! By protocol 3 it is the client's own descriptors, and not a byte passes this process. By protocol 2 it is one pipe,
+//! By protocol 3 it is the client's own descriptors, and not a byte passes this process; the stream that is left empty
+//! tells a client that asked for it when the tool has stopped itself. By protocol 2 it is one pipe,
 //! which is pumped into chunks, never read faster than the client takes them. By protocol 1 it is two unlinked files,
 //! because the whole length must be known before the first byte is sent, and no output may have to fit into memory.
 
@@ -14,6 +15,7 @@ use aifo_shim::wire::{PROTO_BUFFERED, PROTO_DESCRIPTORS, chunk, exit::Outcome};
 use rustix::{fs::OFlags, pipe::PipeFlags};
 
 use super::{
+    admit::Admitted,
     conn::Conn,
     refusal::{Refusal, plain_head, stream_head},
 };
@@ -23,7 +25,10 @@ const PIECE: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) enum Output {
-    Direct,
+    /// With whether the client wants to hear of a tool that stops itself.
+    Direct {
+        accepts_stopped: bool,
+    },
     /// None once the pipe has ended or nobody wants its content any more.
     Piped(Option<File>),
     Spooled {
@@ -33,14 +38,14 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// The output for a protocol, and the descriptors that the tool gets.
-    pub(super) fn prepare(proto: u8, sent: Vec<OwnedFd>) -> Result<(Self, [OwnedFd; 3]), Refusal> {
-        match proto {
+    /// The output for a request, and the descriptors that the tool gets.
+    pub(super) fn prepare(admitted: Admitted, sent: Vec<OwnedFd>) -> Result<(Self, [OwnedFd; 3]), Refusal> {
+        match admitted.proto {
             PROTO_DESCRIPTORS => {
                 let three = sent.try_into().map_err(|_other_count| {
                     Refusal::BadRequest("protocol 3 needs descriptors 0, 1 and 2 with the first byte".to_owned())
                 })?;
-                Ok((Self::Direct, three))
+                Ok((Self::Direct { accepts_stopped: admitted.accepts_stopped }, three))
             }
             PROTO_BUFFERED => {
                 let (out, err) = (spool_file()?, spool_file()?);
@@ -59,7 +64,7 @@ impl Output {
     /// What an answer starts with as soon as the tool runs; nothing where the length must be known first.
     pub(super) fn head(&self, exec_id: &str) -> Vec<u8> {
         match self {
-            Self::Direct | Self::Piped(_) => stream_head(exec_id),
+            Self::Direct { .. } | Self::Piped(_) => stream_head(exec_id),
             Self::Spooled { .. } => Vec::new(),
         }
     }
@@ -87,6 +92,13 @@ impl Output {
         }
     }
 
+    /// Appends what tells the client that the tool has stopped itself.
+    pub(super) fn tell_stopped(&self, answer: &mut Vec<u8>) {
+        if let Self::Direct { accepts_stopped: true } = self {
+            chunk::encode(b"stopped\n", answer);
+        }
+    }
+
     /// Nobody reads the pipe any more: the tool gets SIGPIPE or EPIPE, as from any closed pipe.
     pub(super) fn close_pipe(&mut self) {
         if let Self::Piped(pipe) = self {
@@ -111,7 +123,7 @@ impl Output {
                 send_file(conn, out)?;
                 send_file(conn, err)
             }
-            Self::Direct | Self::Piped(_) => {
+            Self::Direct { .. } | Self::Piped(_) => {
                 if timed_out && matches!(self, Self::Piped(_)) {
                     chunk::encode(b"aifo-coder proxy timeout\n", &mut unsent);
                 }

@@ -41,7 +41,7 @@ fn converse(conn: &mut Conn, state: &State) -> Result<(), Refusal> {
         conn.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
     match admitted.target {
-        Target::Exec => exec::serve(conn, body, admitted.proto, state),
+        Target::Exec => exec::serve(conn, body, admitted, state),
         Target::Signal => pass_signal(conn, body, state),
         Target::Session => hold(conn),
     }

@@ -166,7 +166,8 @@ impl Watch<'_> {
         self.ended = match report {
             Some(Report::Exited { code, usage }) => Some((Outcome::exited(code), usage)),
             Some(Report::Signaled { signal, usage }) => Some((Outcome::signaled(signal), usage)),
-            Some(Report::Started) => return,
+            Some(Report::Stopped) if !self.client_gone => return self.output.tell_stopped(&mut self.unsent),
+            Some(Report::Started | Report::Stopped) => return,
             // Its client did not wait for this.
             Some(Report::Failed(_)) => Some((Outcome::said(FAILED, "it could not be started"), Usage::default())),
             None => {

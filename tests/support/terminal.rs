@@ -7,7 +7,7 @@ use std::{
     fs::File,
     io::{Read, Write},
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
         unix::fs::OpenOptionsExt,
     },
     process::{Command, Stdio},
@@ -61,6 +61,11 @@ impl Terminal {
         command.current_dir(call.get_current_dir().expect("calls have a directory"));
         let line = || Stdio::from(self.line.try_clone().expect("a descriptor"));
         Background::with_output_as_set(command.stdin(line()).stdout(line()).stderr(line()))
+    }
+
+    /// The end that programs have, for descriptors that a test hands over itself.
+    pub(crate) fn line(&self) -> BorrowedFd<'_> {
+        self.line.as_fd()
     }
 
     /// Types.

@@ -6,14 +6,16 @@
 //!                                                           └─ anything but 200 ─▶ refused, with the reason given
 //! ```
 //!
-//! One thread, one loop: signals are blocked and read from a descriptor beside the socket. A call is sent once; the only
-//! second request is the one after 426, which says that nothing was run. Whatever breaks is never a success.
+//! One thread, one loop: signals are blocked and read from a descriptor beside the socket, also while the request is on
+//! its way. A call is sent once; the only second request is the one after 426, which says that nothing was run. Whatever
+//! breaks is never a success.
 
 use std::{
     fs::File,
     io::{self, Read, Write},
     mem,
-    os::fd::AsFd,
+    ops::RangeInclusive,
+    os::fd::{AsFd, BorrowedFd},
     time::{Duration, Instant},
 };
 
@@ -38,11 +40,15 @@ use crate::signals::{self, Caught};
 /// How long a signal that ends or stops the caller waits for the tool's id: the tool may run and the answer be on its way.
 const ANSWER_ON_ITS_WAY: Duration = Duration::from_millis(250);
 
-/// Carries a call; gives its end and what the proxy has to say about it.
+/// Between two tries to send descriptors where too many of the user's are on their way: at first, and at most.
+const CROWDED: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(50);
+
+/// Carries a call; gives its end and what the proxy has to say about it. The tool's standard input is `input`, or else
+/// our own.
 ///
 /// # Errors
 /// Any [`ShimError`] of transport or refusal.
-pub(crate) fn carry(proxy: &Proxy, request: &ExecRequest) -> Result<(Ended, String), ShimError> {
+pub(crate) fn carry(proxy: &Proxy, request: &ExecRequest, input: Option<&File>) -> Result<(Ended, String), ShimError> {
     let body = request.encode();
     if body.len() as u64 > MAX_BODY {
         return Err(ShimError::TooManyArguments);
@@ -51,9 +57,9 @@ pub(crate) fn carry(proxy: &Proxy, request: &ExecRequest) -> Result<(Ended, Stri
         Endpoint::Unix(_) => PROTO_DESCRIPTORS,
         Endpoint::Tcp(_) => PROTO_STREAMED,
     };
-    match Exchange::start(proxy, newest, &body)?.run()? {
+    match Exchange::start(proxy, newest, &body, input)?.run()? {
         End::Is(ended, reason) => Ok((ended, reason)),
-        End::UpgradeRefused => match Exchange::start(proxy, PROTO_STREAMED, &body)?.run()? {
+        End::UpgradeRefused => match Exchange::start(proxy, PROTO_STREAMED, &body, None)?.run()? {
             End::Is(ended, reason) => Ok((ended, reason)),
             End::UpgradeRefused => Err(ShimError::NotAProxy),
         },
@@ -84,6 +90,13 @@ struct Exchange<'a> {
     proto: u8,
     socket: Socket,
     signals: Signals,
+    /// The whole request, and how much of it went.
+    message: Vec<u8>,
+    sent: usize,
+    /// What the tool gets for our standard input, if not that.
+    input: Option<BorrowedFd<'a>>,
+    /// Until the next try to send; none unless too many descriptors are on their way.
+    pause: Option<Duration>,
     stage: Stage,
     /// Known once the tool runs; signals can be passed on from then.
     exec_id: Option<String>,
@@ -91,53 +104,73 @@ struct Exchange<'a> {
     early: Vec<i32>,
     /// The one among them that is not for the tool any more if no answer has come by then.
     held: Option<(Instant, i32)>,
+    /// The tool has stopped itself.
+    tool_stopped: bool,
     /// Our standard output, opened when there is something to write.
     output: Option<File>,
 }
 
 impl<'a> Exchange<'a> {
-    fn start(proxy: &'a Proxy, proto: u8, body: &[u8]) -> Result<Self, ShimError> {
+    fn start(proxy: &'a Proxy, proto: u8, body: &[u8], input: Option<&'a File>) -> Result<Self, ShimError> {
         let socket = proxy.connect()?;
-        let exchange = Self {
+        let mut message = proxy.head("/exec", proto, body.len());
+        message.extend_from_slice(body);
+        let mut exchange = Self {
             proxy,
             proto,
             socket,
             signals: signals::collect().map_err(ShimError::Transport)?,
+            message,
+            sent: 0,
+            input: input.map(File::as_fd),
+            pause: None,
             stage: Stage::Head(Collector::head()),
             exec_id: None,
             early: Vec::new(),
             held: None,
+            tool_stopped: false,
             output: None,
         };
-        let mut message = proxy.head("/exec", proto, body.len());
-        message.extend_from_slice(body);
-        exchange.send(&message)?;
+        exchange.send()?;
         Ok(exchange)
     }
 
-    fn send(&self, message: &[u8]) -> Result<(), ShimError> {
-        let mut left = message;
-        if self.proto == PROTO_DESCRIPTORS {
-            let sent = self.socket.send_with_standard_descriptors(left).map_err(ShimError::Transport)?;
-            left = left.get(sent..).unwrap_or_default();
-        }
-        while !left.is_empty() {
-            match (&self.socket).write(left) {
-                // The proxy may have refused before it took everything; then its answer says why.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-                Err(error) => return Err(ShimError::Transport(error)),
-                Ok(sent) => left = left.get(sent..).unwrap_or_default(),
+    /// Sends what goes without waiting.
+    fn send(&mut self) -> Result<(), ShimError> {
+        let left = self.message.get(self.sent..).unwrap_or_default();
+        let sent = if self.sent == 0 && self.proto == PROTO_DESCRIPTORS {
+            self.socket.send_with_standard_descriptors(left, self.input)
+        } else {
+            self.socket.send_now(left)
+        };
+        match sent {
+            Ok(count) => (self.sent, self.pause) = (self.sent + count, None),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // Nothing of the request has left, so it may be tried until there is room.
+            Err(error) if sys::is_too_many_in_flight(&error) => {
+                if self.pause.is_none() {
+                    sys::raise_descriptor_limit();
+                }
+                let longer = |pause: Duration| (pause * 2).min(*CROWDED.end());
+                self.pause = Some(self.pause.map_or(*CROWDED.start(), longer));
             }
+            // Between two tries; that the connection has ended shows in the loop.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.pause.is_some() => {}
+            // The proxy may have refused before it took everything; then its answer says why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.sent = self.message.len(),
+            Err(error) => return Err(ShimError::Transport(error)),
         }
         Ok(())
+    }
+
+    fn is_sent(&self) -> bool {
+        self.sent >= self.message.len()
     }
 
     fn run(mut self) -> Result<End, ShimError> {
         let mut buffer = [0; 16 * 1024];
         loop {
-            let ready = [(self.signals.as_fd(), Want::Read), (self.socket.as_fd(), Want::Read)];
-            let limit = self.held.map(|(at, _)| at.saturating_duration_since(Instant::now()));
-            let [signal, answer] = sys::wait(ready, limit).map_err(ShimError::Transport)?;
+            let [signal, answer, room] = self.wait().map_err(ShimError::Transport)?;
             if signal && let Some(end) = self.pass_signals()? {
                 return Ok(end);
             }
@@ -146,6 +179,14 @@ impl<'a> Exchange<'a> {
                 && let Some(end) = self.take_held(number)
             {
                 return Ok(end);
+            }
+            if answer && self.pause.is_some() {
+                // The proxy has waited for a head as long as it does, and has not seen a byte of this one.
+                self.socket = self.proxy.connect()?;
+                continue;
+            }
+            if room || self.pause.is_some() {
+                self.send()?;
             }
             if !answer {
                 continue;
@@ -161,7 +202,19 @@ impl<'a> Exchange<'a> {
             if let Some(end) = self.take(buffer.get(..count).unwrap_or_default())? {
                 return Ok(end);
             }
+            if mem::take(&mut self.tool_stopped) {
+                sys::stop();
+            }
         }
+    }
+
+    /// Waits for a signal, for the answer, and for room for the rest of the request.
+    fn wait(&self) -> io::Result<[bool; 3]> {
+        let rest = if self.is_sent() || self.pause.is_some() { Want::Nothing } else { Want::Write };
+        let held = self.held.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        let socket = self.socket.as_fd();
+        let ready = [(self.signals.as_fd(), Want::Read), (socket, Want::Read), (socket, rest)];
+        sys::wait(ready, held.into_iter().chain(self.pause).min())
     }
 
     /// Takes bytes of the answer.
@@ -183,13 +236,14 @@ impl<'a> Exchange<'a> {
                     match decoded {
                         Decoded::End(_) if !bytes.is_empty() => return Err(ShimError::Trailing),
                         Decoded::End(trailers) => return outcome(&trailers).map(Some),
-                        // By protocol 3 the tool wrote to our descriptors itself; the stream carries only its end.
                         Decoded::Data(data) if self.proto == PROTO_STREAMED => {
                             if let Some(end) = self.write_out(data)? {
                                 return Ok(Some(end));
                             }
                         }
-                        Decoded::Data(_) | Decoded::Nothing => {}
+                        // By protocol 3 the tool writes to our descriptors itself; here is only the line that we asked for.
+                        Decoded::Data(data) => self.tool_stopped |= data.contains(&b'\n'),
+                        Decoded::Nothing => {}
                     }
                 }
                 Stage::Reason { left, text, .. } => {
@@ -257,10 +311,15 @@ impl<'a> Exchange<'a> {
 
     fn pass(&mut self, number: i32) -> Result<Option<End>, ShimError> {
         let caught = signals::meaning(number);
+        // To stop the tool and have it go on at once is not the same: a process that it forks at that moment may stay
+        // stopped (the kernel delivers to it what came meanwhile, TSTP, but not the CONT behind it).
+        if caught == Caught::Stops && sys::is_in_leaders_group() {
+            return Ok(None);
+        }
         let Some(id) = &self.exec_id else {
             match caught {
                 // Whoever asks twice means it. What has started by then finds the connection closed and ends with us.
-                Caught::Ends if self.held.is_some() => return Ok(self.take_held(number)),
+                Caught::Ends if self.held.is_some() || !self.is_sent() => return Ok(self.take_held(number)),
                 Caught::Ends | Caught::Stops => {
                     self.held = Some((Instant::now() + ANSWER_ON_ITS_WAY, number));
                     self.early.push(number);
@@ -272,7 +331,7 @@ impl<'a> Exchange<'a> {
         };
         match (self.proxy.signal(id, number, self.proto), caught) {
             (Err(_unreachable), Caught::Ends) => return Ok(Some(End::Is(Ended::Signal(number), String::new()))),
-            (_, Caught::Stops) => signals::stop(),
+            (_, Caught::Stops) => sys::stop(),
             _ => {}
         }
         Ok(None)
@@ -285,7 +344,7 @@ impl<'a> Exchange<'a> {
         match signals::meaning(number) {
             Caught::Ends => Some(End::Is(Ended::Signal(number), String::new())),
             _ => {
-                signals::stop();
+                sys::stop();
                 None
             }
         }

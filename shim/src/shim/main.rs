@@ -13,7 +13,7 @@ mod trampoline;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
+    fs::{self, File},
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::Path,
@@ -87,7 +87,11 @@ fn run_tool(tool: &OsStr, args: &[OsString], variables: Variables) -> Result<End
 
 fn carry(tool: &OsStr, proxy: &Proxy, request: &ExecRequest) -> Result<Ended, ShimError> {
     let modes = TerminalModes::of_stdin();
-    let carried = client::carry(proxy, request);
+    // A passed terminal stops nobody who reads it from the background, so the tool would take its shell's keys. What
+    // POSIX gives an asynchronous command without job control is an empty input.
+    let in_background = modes.as_ref().is_some_and(TerminalModes::is_in_background);
+    let input = if in_background { File::open("/dev/null").ok() } else { None };
+    let carried = client::carry(proxy, request, input.as_ref());
     // A tool that did not end by itself may have left the terminal raw.
     if !matches!(carried, Ok((Ended::Code(_), _)))
         && let Some(mut modes) = modes

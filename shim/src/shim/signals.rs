@@ -1,10 +1,8 @@
 //! Which signals a call passes on, and what each means for the caller itself.
 
-use std::{io, process};
+use std::io;
 
-use aifo_shim::sys::{
-    self, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, Signals,
-};
+use aifo_shim::sys::{self, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, Signals};
 
 /// Passed on once for each time they come.
 const PASSED: [i32; 9] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT];
@@ -35,9 +33,4 @@ pub(crate) fn meaning(number: i32) -> Caught {
 pub(crate) fn collect() -> io::Result<Signals> {
     let matters = |number| matches!(meaning(number), Caught::Ends | Caught::Stops);
     Signals::collect(PASSED.into_iter().filter(|&number| !(matters(number) && sys::is_ignored(number))))
-}
-
-/// Stops this process as the terminal's stop key would have; comes back when it is continued.
-pub(crate) fn stop() {
-    sys::send(process::id(), SIGSTOP);
 }
