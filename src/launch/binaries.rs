@@ -7,7 +7,7 @@ use std::{
 
 use aifo_shim::{elf, tar::Tar, tools};
 
-use super::pod::BIN;
+use super::places::BIN;
 use crate::{digest::sha256, docker::Volume, error::Error};
 
 /// The user that the proxy runs as: neither root nor the session's, so that the folder of the sockets is nobody else's

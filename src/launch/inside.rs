@@ -19,7 +19,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::git::{Identity as GitIdentity, Keys};
+use super::{
+    git::{Identity as GitIdentity, Keys},
+    places::{CONFIG, COPIED, GNUPG, KEYS, SHELL, STATE},
+};
 use crate::{
     agent::{self, Agent, ShellHook},
     config::Config,
@@ -28,18 +31,8 @@ use crate::{
     toolchain::HOME,
 };
 
-/// Where the agent's state is mounted; its folders are linked from HOME.
-const STATE: &str = "/home/coder/.aifo-state";
-/// Where the user's own files lie, read-only, until they are copied.
-const CONFIG: &str = "/home/coder/.aifo-config-host";
-const GNUPG: &str = "/home/coder/.gnupg-host";
-/// Where the entrypoint puts its copies.
-const COPIED: &str = "/home/coder/.aifo-config";
-const KEYS: &str = "/home/coder/.gnupg";
 /// What an agent's own file may weigh: its history may be in it, and a program's image is none.
 const MAX_OWN_FILE: u64 = 16 * 1024 * 1024;
-/// Our shell, under a name that has `bash` in it: some agents look for that.
-pub(super) const SHELL: &str = "/opt/aifo/bin/aifo-bash";
 
 /// Mounts, variables and entrypoint options of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

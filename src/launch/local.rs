@@ -16,7 +16,7 @@ use aifo_shim::{given, tools};
 use super::{
     binaries::Binaries,
     identity::Identity,
-    inside,
+    places::SHELL,
     pod::{CA_VARIABLES, Request},
     session::Parts,
 };
@@ -89,7 +89,7 @@ impl Folder {
 
     /// Our shell, by the name that it has in containers.
     fn shell(&self) -> PathBuf {
-        self.0.join("bin").join(Path::new(inside::SHELL).file_name().unwrap_or_default())
+        self.0.join("bin").join(Path::new(SHELL).file_name().unwrap_or_default())
     }
 }
 
@@ -170,7 +170,7 @@ fn tell(agent: &mut Command, request: &Request, folder: &Folder) {
         agent.env_remove(given.before);
     }
     for (name, value) in request.program.inside.env.iter().chain(&request.variables).filter_map(Env::value) {
-        if value == inside::SHELL {
+        if value == SHELL {
             agent.env(name, folder.shell())
         } else {
             agent.env(name, value)

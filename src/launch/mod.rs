@@ -17,6 +17,7 @@ mod lock;
 mod mask;
 mod member;
 mod notices;
+mod places;
 mod pod;
 mod seed;
 mod session;

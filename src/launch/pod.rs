@@ -18,6 +18,7 @@ use super::{
     git::{Identity as GitIdentity, Keys},
     identity::Identity,
     inside::Inside,
+    places::{ADDED_BIN, BIN, CA, SOCKETS, USERS, WORKSPACE},
     volumes,
 };
 use crate::{
@@ -27,15 +28,6 @@ use crate::{
     toolchain::{HOME, Kind},
 };
 
-/// Where the workspace is in every container.
-pub(super) const WORKSPACE: &str = "/workspace";
-pub(super) const BIN: &str = "/opt/aifo/bin";
-const SOCKETS: &str = "/run/aifo";
-/// Links for tools that the user added, made by the proxy beside its sockets.
-const ADDED_BIN: &str = "/run/aifo/bin";
-const CA: &str = "/run/aifo/ca.crt";
-/// Where our images look for the user's name.
-pub(super) const USERS: &str = "/var/lib/extrausers";
 /// The session's own loopback has no other listener yet.
 const TCP: &str = "127.0.0.1:8642";
 

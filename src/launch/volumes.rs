@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     inside::Inside,
-    pod::{USERS, WORKSPACE},
+    places::{USERS, WORKSPACE},
 };
 use crate::{config::expanded, docker::Mount, error::Error, toolchain::HOME};
 

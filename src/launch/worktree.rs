@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    pod::WORKSPACE,
+    places::WORKSPACE,
     quoted,
     volumes::{self, Taken},
 };

@@ -162,7 +162,13 @@ fn listen_and_serve(settings: ProxySettings) -> io::Result<Arc<State>> {
     let serve_tcp = from_user.clone();
     accept::serve(move || Ok(Socket::Unix(execs.accept()?.0)), from_user, MOST_CONNECTIONS)?;
     if let Some(tcp) = tcp {
-        accept::serve(move || Ok(Socket::Tcp(tcp.accept()?.0)), serve_tcp, MOST_CONNECTIONS)?;
+        let accept = move || {
+            let (stream, _) = tcp.accept()?;
+            // A tool's lines are small and somebody waits for them; where it cannot be, they come a little later.
+            drop(stream.set_nodelay(true));
+            Ok(Socket::Tcp(stream))
+        };
+        accept::serve(accept, serve_tcp, MOST_CONNECTIONS)?;
     }
     let shared = Arc::clone(&state);
     let serve_sidecar = move |connection| {

@@ -5,19 +5,26 @@
 
 #![expect(unsafe_code, reason = "descriptor passing, signal masks and terminal modes have no safe std API")]
 
+mod message;
+mod terminal;
+
 use std::{
     ffi::{c_char, c_int, c_long, c_ulong, c_void},
     fs::File,
     io::{self, Read},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
-        unix::{net::UnixStream, process::CommandExt},
+        unix::process::CommandExt,
     },
     process::{self, Command},
     ptr,
     time::Duration,
 };
 
+pub use self::{
+    message::{is_too_many_in_flight, peer_uid, send_now, send_with_standard_descriptors},
+    terminal::{TerminalModes, has_no_size, is_in_leaders_group},
+};
 use crate::wire::exec::CStrings;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
@@ -38,32 +45,6 @@ pub const SIGWINCH: i32 = 28;
 pub const SIGKILL: i32 = 9;
 
 #[repr(C)]
-struct IoVec {
-    base: *const c_void,
-    length: usize,
-}
-
-#[repr(C)]
-struct MessageHeader {
-    name: *const c_void,
-    name_length: u32,
-    vector: *const IoVec,
-    vector_length: usize,
-    control: *const c_void,
-    control_length: usize,
-    flags: c_int,
-}
-
-/// A control message that carries three descriptors (cmsg(3)).
-#[repr(C)]
-struct Rights {
-    length: usize,
-    level: c_int,
-    kind: c_int,
-    descriptors: [c_int; 3],
-}
-
-#[repr(C)]
 struct PollFd {
     fd: c_int,
     events: i16,
@@ -73,8 +54,6 @@ struct PollFd {
 type SignalSet = [u64; 16];
 
 unsafe extern "C" {
-    fn sendmsg(socket: c_int, message: *const MessageHeader, flags: c_int) -> isize;
-    fn getsockopt(socket: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut u32) -> c_int;
     fn poll(fds: *mut PollFd, count: c_ulong, timeout: c_int) -> c_int;
     fn sigprocmask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> c_int;
     fn signalfd(fd: c_int, set: *const SignalSet, flags: c_int) -> c_int;
@@ -84,59 +63,9 @@ unsafe extern "C" {
     fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn getrlimit(resource: c_int, limit: *mut [u64; 2]) -> c_int;
     fn setrlimit(resource: c_int, limit: *const [u64; 2]) -> c_int;
-    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
     fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> c_int;
     fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
-}
-
-/// Sends `bytes` with descriptors 0, 1 and 2 attached to the first of them, `input` in the place of 0 where there is one;
-/// says how many bytes went.
-///
-/// # Errors
-/// What sendmsg(2) says; `WouldBlock` instead of waiting, [`is_too_many_in_flight`] with nothing sent.
-pub fn send_with_standard_descriptors(
-    socket: &UnixStream,
-    bytes: &[u8],
-    input: Option<BorrowedFd<'_>>,
-) -> io::Result<usize> {
-    let input = input.map_or(0, |input| input.as_raw_fd());
-    // SOL_SOCKET and SCM_RIGHTS are both 1; the length is the header's 16 bytes and three descriptors of 4.
-    send_message(socket.as_fd(), bytes, Some(&Rights { length: 28, level: 1, kind: 1, descriptors: [input, 1, 2] }))
-}
-
-/// Sends as much of `bytes` as goes now; says how much that was.
-///
-/// # Errors
-/// What sendmsg(2) says; `WouldBlock` instead of waiting.
-pub fn send_now(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    send_message(socket, bytes, None)
-}
-
-fn send_message(socket: BorrowedFd<'_>, bytes: &[u8], rights: Option<&Rights>) -> io::Result<usize> {
-    const MSG_DONTWAIT: c_int = 0x40;
-    const MSG_NOSIGNAL: c_int = 0x4000;
-    let vector = IoVec { base: bytes.as_ptr().cast(), length: bytes.len() };
-    let message = MessageHeader {
-        name: ptr::null(),
-        name_length: 0,
-        vector: &raw const vector,
-        vector_length: 1,
-        control: rights.map_or(ptr::null(), ptr::from_ref).cast(),
-        control_length: rights.map_or(0, size_of_val),
-        flags: 0,
-    };
-    // SAFETY: every pointer in `message` leads to what outlives the call, with its true length beside it, or is null
-    // with a length of 0.
-    let sent = unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_DONTWAIT | MSG_NOSIGNAL) };
-    usize::try_from(sent).map_err(|_negative| io::Error::last_os_error())
-}
-
-/// Whether descriptors could not be sent because too many of this user's are on their way (unix(7), ETOOMANYREFS). The
-/// measure is the limit on open descriptors of whoever sends.
-pub fn is_too_many_in_flight(error: &io::Error) -> bool {
-    const ETOOMANYREFS: i32 = 109;
-    error.raw_os_error() == Some(ETOOMANYREFS)
 }
 
 /// Raises this process's limit on open descriptors as far as it may itself.
@@ -151,19 +80,6 @@ pub fn raise_descriptor_limit() {
         // SAFETY: `highest` is a whole rlimit.
         unsafe { setrlimit(RLIMIT_NOFILE, &raw const highest) };
     }
-}
-
-/// The user at the other end of a Unix socket (unix(7), SO_PEERCRED). The process id beside it is 0 when the peer lives
-/// in another container, so only the user is of any use.
-pub fn peer_uid(socket: impl AsFd) -> Option<u32> {
-    const SOL_SOCKET: c_int = 1;
-    const SO_PEERCRED: c_int = 17;
-    let mut credentials = [0u32; 3];
-    let mut length = 12;
-    let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes at most `length` bytes, which is the size of the array.
-    let done = unsafe { getsockopt(socket, SOL_SOCKET, SO_PEERCRED, credentials.as_mut_ptr().cast(), &raw mut length) };
-    (done == 0 && length == 12).then_some(credentials[1])
 }
 
 /// What a descriptor is waited for.
@@ -285,17 +201,6 @@ pub fn stop() {
     send(process::id(), SIGCONT);
 }
 
-/// Whether the stop key stops nobody here: the group of the session's own leader has no parent above it that could
-/// continue it (an agent in its container, a command of its own in a window).
-pub fn is_in_leaders_group() -> bool {
-    unsafe extern "C" {
-        fn getsid(pid: c_int) -> c_int;
-    }
-    // SAFETY: getsid(2) takes a number; 0 is this process.
-    let session = unsafe { getsid(0) };
-    session == process_group()
-}
-
 /// Becomes another program; its path is the first of `argv`. Comes back only with the reason why not.
 pub fn exec(argv: &CStrings, envp: &CStrings) -> io::Error {
     const SIG_DFL: usize = 0;
@@ -404,65 +309,6 @@ pub fn reap() -> Option<(u32, Ended)> {
     let [low, code, ..] = status.to_le_bytes();
     let signal = i32::from(low & 0x7f);
     Some((pid, if signal == 0 { Ended::Code(code) } else { Ended::Signal(signal) }))
-}
-
-/// A terminal's modes, to put them back when a tool died with the terminal in its own.
-#[derive(Debug)]
-pub struct TerminalModes {
-    fd: RawFd,
-    modes: [u8; 64],
-}
-
-impl TerminalModes {
-    /// None when standard input is no terminal.
-    pub fn of_stdin() -> Option<Self> {
-        const TCGETS: c_ulong = 0x5401;
-        let mut modes = [0u8; 64];
-        // SAFETY: the kernel writes its 36-byte termios into the 64 bytes.
-        let done = unsafe { ioctl(0, TCGETS, modes.as_mut_ptr()) };
-        (done == 0).then_some(Self { fd: 0, modes })
-    }
-
-    /// Puts the modes back. A process in the background must leave the terminal alone.
-    pub fn restore(&mut self) {
-        const TCSETSW: c_ulong = 0x5403;
-        if self.foreground() == Some(process_group()) {
-            // SAFETY: the kernel reads its 36-byte termios, which it wrote there itself.
-            unsafe { ioctl(self.fd, TCSETSW, self.modes.as_mut_ptr()) };
-        }
-    }
-
-    /// Whether the terminal's keys are now for others. Not known, and so not so, of a terminal that does not control
-    /// this process.
-    pub fn is_in_background(&self) -> bool {
-        self.foreground().is_some_and(|group| group != process_group())
-    }
-
-    /// The process group that the keys are for; none where this process may not ask, or cannot see it.
-    fn foreground(&self) -> Option<c_int> {
-        const TIOCGPGRP: c_ulong = 0x540f;
-        let mut group: c_int = 0;
-        // SAFETY: the kernel writes one int.
-        let known = unsafe { ioctl(self.fd, TIOCGPGRP, &raw mut group) } == 0;
-        Some(group).filter(|&group| known && group > 0)
-    }
-}
-
-/// Whether standard output is a terminal whose size nobody has set yet.
-pub fn has_no_size() -> bool {
-    const TIOCGWINSZ: c_ulong = 0x5413;
-    let mut size = [1u16; 4];
-    // SAFETY: the kernel writes its 8-byte winsize into the array.
-    let done = unsafe { ioctl(1, TIOCGWINSZ, size.as_mut_ptr()) };
-    done == 0 && size.starts_with(&[0, 0])
-}
-
-fn process_group() -> c_int {
-    unsafe extern "C" {
-        fn getpgrp() -> c_int;
-    }
-    // SAFETY: getpgrp(2) takes nothing and cannot fail.
-    unsafe { getpgrp() }
 }
 
 fn set_of(numbers: impl Iterator<Item = i32>) -> SignalSet {
