@@ -144,7 +144,8 @@ fn t47_more_descriptors_on_their_way_than_the_limit_make_a_call_wait() {
         for call in calls {
             assert_eq!(call.end().expect(7), "");
         }
-        assert_eq!(rig.content("ran"), "ran\n".repeat(20), "each exactly once");
+        // The one that was given up may have been sent, and then runs until its end is seen.
+        assert_eq!(rig.content("ran").lines().filter(|line| *line == "ran").count(), 20, "each exactly once");
         fs::remove_file(rig.file("ran")).unwrap();
     }
 }
